@@ -5,7 +5,7 @@ import { Guarding } from "./actions/guarding/guarding.ts";
 import { Intake } from "./actions/intake.ts";
 import { AGENTS } from "./agent_monitor/agents/agents.ts";
 import { listHeldActions } from "./agent_monitor/held.ts";
-import { AgentMonitor } from "./agent_monitor/monitor.ts";
+import { AgentMonitor, type MonitorOptions } from "./agent_monitor/monitor.ts";
 import { readSettings, readStatusLine } from "./agent_monitor/settings.ts";
 import type { ActionList } from "./actions/list/schema.ts";
 import type { AnalyticsSummary } from "./analytics/schema.ts";
@@ -34,7 +34,8 @@ import { Projects } from "./projects/projects.ts";
 import { Registry } from "./projects/registry.ts";
 import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
-import { openProcessList, ownUid, sendSignal } from "./runtime/process_list.ts";
+import { openProcessList } from "./runtime/open_process_list.ts";
+import { ownUid, sendSignal } from "./runtime/process_list.ts";
 import { ownEnvironment, ownPid } from "./runtime/self.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Homes } from "./sessions/homes.ts";
@@ -50,6 +51,8 @@ export interface DaemonOptions {
   open?: boolean;
   /** The person of the reviewer's token. */
   owner?: string;
+  /** What the agent monitor looks at; only tests set it. */
+  machine?: Partial<Pick<MonitorOptions, "processes" | "terminator" | "home" | "env">>;
 }
 
 /** The machine-wide services: the registry, the open projects, the event bus, workspaces. */
@@ -84,6 +87,7 @@ export class Daemon {
         owner: OwnerLock;
         registry: Registry;
         journal: Journal | null;
+        machine: DaemonOptions["machine"];
       },
   ) {
     this.#environment = environment;
@@ -110,7 +114,7 @@ export class Daemon {
       log: environment.log,
       home: environment.home,
     });
-    this.monitor = this.#createMonitor(environment);
+    this.monitor = this.#createMonitor(environment, parts.machine);
   }
 
   /** Locks the data folder for this process and recovers projects after a crash. */
@@ -167,6 +171,7 @@ export class Daemon {
       await projects.wake();
       return new Daemon(environment, port, {
         ...{ owner, registry, stream, bus, proofs, projects, configs, team, routes, journal },
+        machine: options.machine,
       });
     } catch (error) {
       await registry?.close();
@@ -248,15 +253,19 @@ export class Daemon {
     return narrow(this.projects, new Set(project_ids));
   }
 
-  #createMonitor({ home, now, log, machine }: Environment): AgentMonitor {
+  #createMonitor(
+    { home, now, log }: Environment,
+    machine: DaemonOptions["machine"],
+  ): AgentMonitor {
     const { projects, bus, stream } = this;
     return new AgentMonitor({
       agents: AGENTS,
-      processes: machine?.processes ?? openProcessList(),
-      terminator: machine?.terminator ?? TERMINATOR,
+      processes: openProcessList(),
+      terminator: TERMINATOR,
+      home: homedir(),
+      env: ownEnvironment(),
+      ...machine,
       registry: this.#registry.database,
-      home: machine?.home ?? homedir(),
-      env: machine?.env ?? ownEnvironment(),
       own: { pid: ownPid(), uid: ownUid() },
       ...{ now, log },
       listRoots: () => projects.listRoots(),

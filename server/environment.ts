@@ -1,5 +1,3 @@
-import type { Terminator } from "./agent_monitor/terminate.ts";
-import type { ProcessList } from "./runtime/process_list.ts";
 /** A program of the system that builds sandboxes. */
 export interface SandboxEngine {
   name: "bubblewrap";
@@ -31,11 +29,4 @@ export interface Environment {
   sandbox?: () => Promise<SandboxEngine | null>;
   /** Runs at each step between a decision and its end; only crash tests set it. */
   fault?: (step: string) => void | Promise<void>;
-  /** The processes and the person's home folder that the agent monitor looks at; only tests set it. */
-  machine?: {
-    processes: ProcessList;
-    terminator: Terminator;
-    home: string;
-    env: Record<string, string | undefined>;
-  };
 }

@@ -8,7 +8,7 @@ import { LoginCodes, PageKeys } from "../server/auth/login.ts";
 import { Prover } from "../server/auth/prover.ts";
 import type { Caller, Scope } from "../server/auth/schema.ts";
 import type { Environment } from "../server/environment.ts";
-import { Daemon } from "../server/daemon.ts";
+import { Daemon, type DaemonOptions } from "../server/daemon.ts";
 import { EventReaders } from "../server/events/readers.ts";
 import type { PublishedEvent } from "../server/events/schema.ts";
 import type { Policies } from "../server/policy/schema.ts";
@@ -32,7 +32,7 @@ export interface TestGateOptions {
   sandbox?: Environment["sandbox"];
   fault?: Environment["fault"];
   /** What the agent monitor looks at. */
-  machine?: Environment["machine"];
+  machine?: DaemonOptions["machine"];
 }
 
 /** A clock that stands still until it is told to go on. */
@@ -98,7 +98,7 @@ export async function createTestGate(options: TestGateOptions = {}): Promise<Tes
   writeFiles(home, root, options);
   const gate = new OpenTestGate(base, home, root, options.fault);
   if (options.sandbox) gate.environment.sandbox = options.sandbox;
-  if (options.machine) gate.environment.machine = options.machine;
+  gate.machine = options.machine;
   await gate.open();
   // In a hook there is no current test: whoever calls from there closes the gate itself.
   if (expect.getState().currentTestName !== undefined) onTestFinished(() => gate.close());
@@ -161,6 +161,7 @@ function writeInto(folder: string, path: string, content: string | Uint8Array): 
 }
 
 class OpenTestGate implements TestGate {
+  machine: DaemonOptions["machine"];
   readonly #keys = new SessionKeys();
   readonly home: string;
   readonly root: string;
@@ -186,7 +187,7 @@ class OpenTestGate implements TestGate {
   }
 
   async open(): Promise<void> {
-    this.daemon = await Daemon.open(this.environment, { port: 47999 });
+    this.daemon = await Daemon.open(this.environment, { port: 47999, machine: this.machine });
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
     this.#router = this.#createApp();

@@ -366,8 +366,8 @@ export class AgentMonitor {
     const { processes, registry } = this.#options;
     const { boot_id } = processes.machine;
     const before = this.#tracked ?? [];
-    const rows = children.map(({ process, ports, agent, session_id, project_id }): TrackedPort => {
-      const { pid, start_time } = process;
+    const rows = children.map(({ owner, ports, agent, session_id, project_id }): TrackedPort => {
+      const { pid, start_time } = owner;
       const known = before.find((row) => row.pid === pid && row.start_time === start_time);
       return {
         ...{ pid, start_time, boot_id, agent: agent.id, session_id, project_id },
@@ -395,7 +395,7 @@ export class AgentMonitor {
   #orphans(left: readonly LeftPort[], at: number): Round["orphans"] {
     const keys = new Set<string>();
     const orphans = left.flatMap((one) => {
-      const key = `${one.process.pid} ${one.process.start_time}`;
+      const key = `${one.owner.pid} ${one.owner.start_time}`;
       keys.add(key);
       if (!this.#first_left.has(key)) this.#first_left.set(key, at);
       const first = this.#first_left.get(key)!;
@@ -403,7 +403,7 @@ export class AgentMonitor {
       if (at - Math.min(ended, first) < GRACE_MS) return [];
       const shown: OrphanPort = {
         ...toChildPort(one),
-        start_time: one.process.start_time,
+        start_time: one.owner.start_time,
         found_by: one.found_by,
         first_seen_at: dateOf(first)!,
       };
@@ -444,8 +444,8 @@ function keyOf(agent: string, session_id: string): string {
   return `${agent} ${session_id}`;
 }
 
-function toChildPort({ process, ports, agent, session_id, project_id }: OwnedPort): ChildPort {
-  return { ...showProcess(process, ports), agent: agent.id, session_id, project_id };
+function toChildPort({ owner, ports, agent, session_id, project_id }: OwnedPort): ChildPort {
+  return { ...showProcess(owner, ports), agent: agent.id, session_id, project_id };
 }
 
 /** The project with the longest root that holds the folder. */
@@ -465,7 +465,7 @@ function heldBy(
   held: readonly HeldAction[],
   running: ReadonlyMap<number, { ppid: number }>,
 ): AgentSession["held"] {
-  const own = session.process?.pid ?? null;
+  const own = session.owner?.pid ?? null;
   const found = held.find((one) => {
     if (one.host !== session.agent.id) return false;
     if (one.isOf(session.session_id)) return true;
@@ -488,7 +488,7 @@ function childrenOf(
   },
 ): AgentSession["children"] {
   const below = new Set<number>();
-  const own = session.process?.pid;
+  const own = session.owner?.pid;
   if (own !== undefined) {
     const byParent = groupBy([...running.values()], ({ ppid }) => ppid);
     for (const queue = [own]; queue.length > 0;) {
@@ -501,11 +501,11 @@ function childrenOf(
   }
   for (const one of children) {
     const isOwn = one.agent.id === session.agent.id && one.session_id === session.session_id;
-    if (isOwn) below.add(one.process.pid);
+    if (isOwn) below.add(one.owner.pid);
   }
   return [...below].slice(0, MOST_CHILDREN).flatMap((pid) => {
-    const process = running.get(pid);
-    return process ? [showProcess(process, listening.filter((one) => one.pid === pid))] : [];
+    const owner = running.get(pid);
+    return owner ? [showProcess(owner, listening.filter((one) => one.pid === pid))] : [];
   });
 }
 

@@ -6,7 +6,7 @@ import type { TrackedPort } from "./store.ts";
 
 /** A process that listens, with the session that it belongs to or belonged to. */
 export interface OwnedPort {
-  process: RunningProcess;
+  owner: RunningProcess;
   ports: ListeningPort[];
   agent: Agent;
   session_id: string;
@@ -44,11 +44,11 @@ export function sortPorts(seen: PortsSeen): { children: OwnedPort[]; left: LeftP
   const children: OwnedPort[] = [];
   const left: LeftPort[] = [];
   const candidates = [...groupByProcess(seen.listening)].flatMap(([pid, ports]) => {
-    const process = seen.running.get(pid);
-    return process && isCandidate(process, seen) ? [{ process, ports }] : [];
+    const owner = seen.running.get(pid);
+    return owner && isCandidate(owner, seen) ? [{ owner, ports }] : [];
   });
   for (const one of candidates) {
-    const owner = ownerOf(one.process, seen);
+    const owner = ownerOf(one.owner, seen);
     if (owner) {
       const { agent, session_id } = owner;
       children.push({ ...one, agent, session_id, project_id: seen.projectOf(owner) });
@@ -62,19 +62,19 @@ export function unownedListeners(
   seen: Omit<PortsSeen, "marks" | "tracked" | "projectOf">,
 ): RunningProcess[] {
   return [...groupByProcess(seen.listening).keys()].flatMap((pid) => {
-    const process = seen.running.get(pid);
-    return process && isCandidate(process, seen) && !ancestorOf(process, seen) ? [process] : [];
+    const owner = seen.running.get(pid);
+    return owner && isCandidate(owner, seen) && !ancestorOf(owner, seen) ? [owner] : [];
   });
 }
 
 function isCandidate(
-  process: RunningProcess,
+  owner: RunningProcess,
   { own_pid, own_uid, agents }: Pick<PortsSeen, "own_pid" | "own_uid" | "agents">,
 ): boolean {
-  if (process.pid <= 1 || process.pid === own_pid) return false;
-  if (own_uid !== null && process.uid !== own_uid) return false;
+  if (owner.pid <= 1 || owner.pid === own_pid) return false;
+  if (own_uid !== null && owner.uid !== own_uid) return false;
   // An agent's own servers listen too, and end with it.
-  return !agents.some((agent) => isProgram(process, { ...agent, side_commands: [] }));
+  return !agents.some((agent) => isProgram(owner, { ...agent, side_commands: [] }));
 }
 
 function groupByProcess(listening: readonly ListeningPort[]): Map<number, ListeningPort[]> {
@@ -87,10 +87,10 @@ function groupByProcess(listening: readonly ListeningPort[]): Map<number, Listen
   return groups;
 }
 
-function ownerOf(process: RunningProcess, seen: PortsSeen): LiveSession | null {
-  const ancestor = ancestorOf(process, seen);
+function ownerOf(owner: RunningProcess, seen: PortsSeen): LiveSession | null {
+  const ancestor = ancestorOf(owner, seen);
   if (ancestor) return ancestor;
-  const mark = seen.marks.get(process.pid);
+  const mark = seen.marks.get(owner.pid);
   return mark === undefined
     ? null
     : seen.sessions.find((session) => isMarkedBy(session, mark)) ?? null;
@@ -100,11 +100,11 @@ const MOST_ANCESTORS = 64;
 
 /** The session from which the process descends. */
 function ancestorOf(
-  process: RunningProcess,
+  owner: RunningProcess,
   { sessions, running }: Pick<PortsSeen, "sessions" | "running">,
 ): LiveSession | null {
-  const byPid = new Map(sessions.flatMap((one) => one.process ? [[one.process.pid, one]] : []));
-  let at: RunningProcess | undefined = process;
+  const byPid = new Map(sessions.flatMap((one) => one.owner ? [[one.owner.pid, one]] : []));
+  let at: RunningProcess | undefined = owner;
   for (let left = MOST_ANCESTORS; at && left > 0; left--) {
     const found = byPid.get(at.pid);
     if (found) return found;
@@ -116,14 +116,14 @@ function ancestorOf(
 function isMarkedBy(session: LiveSession, { agent, session_id, pid }: Mark): boolean {
   if (session.agent.id !== agent.id) return false;
   if (session_id !== null) return session.session_id === session_id;
-  return pid !== null && session.process?.pid === pid;
+  return pid !== null && session.owner?.pid === pid;
 }
 
 function leftBy(
-  one: { process: RunningProcess; ports: ListeningPort[] },
+  one: { owner: RunningProcess; ports: ListeningPort[] },
   { tracked, marks, sessions, agents, running }: PortsSeen,
 ): LeftPort[] {
-  const { pid, start_time } = one.process;
+  const { pid, start_time } = one.owner;
   const row = tracked.find((other) =>
     other.pid === pid && other.start_time === start_time &&
     other.ports.some((port) => one.ports.some((now) => now.port === port))

@@ -82,14 +82,14 @@ function unnamed(
   found: readonly FoundSession[],
   running: ReadonlyMap<number, RunningProcess>,
 ): FoundSession[] {
-  const named = new Set(found.flatMap(({ process }) => process?.pid ?? []));
+  const named = new Set(found.flatMap(({ owner }) => owner?.pid ?? []));
   return own.filter(({ pid, ppid }) =>
     !named.has(pid) && !named.has(ppid) && ![...named].some((one) => running.get(one)?.ppid === pid)
-  ).map((process) => ({
-    session_id: `process-${process.pid}`,
-    process,
-    cwd: process.cwd,
-    started_at: process.started_at,
+  ).map((owner) => ({
+    session_id: `process-${owner.pid}`,
+    owner,
+    cwd: owner.cwd,
+    started_at: owner.started_at,
     version: null,
     status: null,
     record: null,

@@ -16,14 +16,14 @@ export interface Beside {
 
 /** The session as the API shows it. */
 export function showSession(session: LiveSession, beside: Beside): AgentSession {
-  const { agent, process, known, is_complete } = session;
+  const { agent, owner, known, is_complete } = session;
   const { children, now } = beside;
   const { context, cost_usd } = known;
   return {
     session_id: session.session_id,
     agent: agent.id,
     name: agent.name,
-    pid: process?.pid ?? null,
+    pid: owner?.pid ?? null,
     started_at: dateOf(session.started_at ?? known.started_at),
     // A record of a machine whose clock is wrong may name a later time.
     last_activity_at: dateOf(known.last_at === null ? null : Math.min(known.last_at, now)),
@@ -46,7 +46,7 @@ export function showSession(session: LiveSession, beside: Beside): AgentSession 
     children,
     ports: children.flatMap(({ ports }) => ports),
     memory_bytes: sumOf([
-      process?.memory_bytes ?? null,
+      owner?.memory_bytes ?? null,
       ...children.map((one) => one.memory_bytes),
     ]),
   };

@@ -1,7 +1,4 @@
 import process from "node:process";
-import { LinuxProcesses } from "./linux_processes.ts";
-import { MacProcesses } from "./mac_processes.ts";
-import { WindowsProcesses } from "./windows_processes.ts";
 
 /** One running process. A field that this system does not tell is null. */
 export interface RunningProcess {
@@ -37,13 +34,6 @@ export interface ProcessList {
   lockedFiles(): Promise<Set<string> | null>;
   /** Names this start of the machine and this namespace of process ids. */
   readonly machine: { boot_id: string; pid_namespace: string | null };
-}
-
-/** The processes of this machine. */
-export function openProcessList(): ProcessList {
-  if (process.platform === "linux") return new LinuxProcesses();
-  if (process.platform === "win32") return new WindowsProcesses();
-  return new MacProcesses();
 }
 
 /** The id of the user that runs this process; null on Windows. */

@@ -43,7 +43,7 @@ export interface AgentProcess extends RunningProcess {
 export interface FoundSession {
   session_id: string;
   /** Null if the agent's files do not name it and no process fits. */
-  process: RunningProcess | null;
+  owner: RunningProcess | null;
   cwd: string | null;
   started_at: number | null;
   version: string | null;

@@ -62,7 +62,7 @@ async function sessionIn(path: string, root: string, around: Around): Promise<Fo
   const slug = data.cwd.replaceAll(/[^A-Za-z0-9]/g, "-");
   return [{
     session_id: data.sessionId,
-    process: running,
+    owner: running,
     cwd: data.cwd,
     started_at: timeOf(data.startedAt),
     version: data.version ?? null,

@@ -53,10 +53,10 @@ export const CODEX: Agent = {
       const started_at = timeOf(timestamp);
       const at = free.findIndex((one) => isOf(one, textOf(cwd, 4096), started_at));
       if (isLocked !== true && at < 0) continue;
-      const [process = null] = at < 0 ? [] : free.splice(at, 1);
+      const [owner = null] = at < 0 ? [] : free.splice(at, 1);
       found.push({
         session_id,
-        process,
+        owner,
         cwd: textOf(cwd, 4096),
         started_at,
         version: textOf(cli_version, 64),
@@ -117,10 +117,10 @@ async function isHeld(path: string, { locked }: Around): Promise<boolean | null>
 }
 
 /** Whether a terminal or a run works in the folder since before the session began. */
-function isOf(process: AgentProcess, cwd: string | null, started_at: number | null): boolean {
-  if (process.cwd === null || process.cwd !== cwd) return false;
-  if (process.argv.includes("resume") || started_at === null) return true;
-  return process.started_at === null || process.started_at <= started_at + SLACK_MS;
+function isOf(owner: AgentProcess, cwd: string | null, started_at: number | null): boolean {
+  if (owner.cwd === null || owner.cwd !== cwd) return false;
+  if (owner.argv.includes("resume") || started_at === null) return true;
+  return owner.started_at === null || owner.started_at <= started_at + SLACK_MS;
 }
 
 const SKIPPED = /^\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"world_state"/;

@@ -53,7 +53,7 @@ async function sessionIn(
   const valueOf = (key: string) => new RegExp(`^${key}: *(.+?) *$`, "m").exec(about)?.[1] ?? null;
   return [{
     session_id,
-    process: running,
+    owner: running,
     cwd: valueOf("cwd"),
     started_at: timeOf(valueOf("created_at")),
     version: null,

@@ -14,17 +14,17 @@ export const CURSOR: Agent = {
   marks: { flag: "CURSOR_AGENT", session: [], pid: [] },
   no_limits: "Cursor keeps them on its servers; gate sends nothing",
   async find(around) {
-    const found = await Promise.all(around.own.map(async (process): Promise<FoundSession[]> => {
-      if (process.cwd === null) return [];
-      const slug = process.cwd.replace(/^\//, "").replaceAll(/[^A-Za-z0-9]/g, "-");
+    const found = await Promise.all(around.own.map(async (owner): Promise<FoundSession[]> => {
+      if (owner.cwd === null) return [];
+      const slug = owner.cwd.replace(/^\//, "").replaceAll(/[^A-Za-z0-9]/g, "-");
       const folder = join(around.home, ".cursor", "projects", slug, "agent-transcripts");
       const newest = await newestIn(folder);
-      if (newest === null || newest.at < (process.started_at ?? 0)) return [];
+      if (newest === null || newest.at < (owner.started_at ?? 0)) return [];
       return [{
         session_id: newest.id,
-        process,
-        cwd: process.cwd,
-        started_at: process.started_at,
+        owner,
+        cwd: owner.cwd,
+        started_at: owner.started_at,
         version: null,
         status: null,
         record: null,

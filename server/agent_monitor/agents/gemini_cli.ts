@@ -53,19 +53,19 @@ export async function newestChats(
 ): Promise<FoundSession[]> {
   const taken = new Set<string>();
   const found: FoundSession[] = [];
-  for (const process of own.toSorted((a, b) => (b.started_at ?? 0) - (a.started_at ?? 0))) {
-    const folder = process.cwd === null ? null : folderOf(process.cwd);
+  for (const owner of own.toSorted((a, b) => (b.started_at ?? 0) - (a.started_at ?? 0))) {
+    const folder = owner.cwd === null ? null : folderOf(owner.cwd);
     const chats = folder === null ? [] : await chatsIn(folder);
-    const since = (process.started_at ?? 0) - SLACK_MS;
+    const since = (owner.started_at ?? 0) - SLACK_MS;
     const chat = chats.find(({ path, at }) => at >= since && !taken.has(path));
     if (!chat) continue;
     taken.add(chat.path);
     const first = await FIRST.of(chat.path);
     found.push({
       session_id: textOf(first?.sessionId) ?? chat.name,
-      process,
-      cwd: process.cwd,
-      started_at: timeOf(first?.startTime ?? first?.timestamp) ?? process.started_at,
+      owner,
+      cwd: owner.cwd,
+      started_at: timeOf(first?.startTime ?? first?.timestamp) ?? owner.started_at,
       version: null,
       status: null,
       record: { path: chat.path, read },

@@ -25,11 +25,11 @@ export const OPENCODE: Agent = {
     const data = around.env.XDG_DATA_HOME || join(around.home, ".local", "share");
     const rows = await sessionsIn(join(data, "opencode", "opencode.db"), around.now);
     const taken = new Set<OpencodeRow>();
-    return around.own.flatMap((process) => {
-      const row = rows.find((one) => isOf(one, process) && !taken.has(one));
+    return around.own.flatMap((owner) => {
+      const row = rows.find((one) => isOf(one, owner) && !taken.has(one));
       if (!row) return [];
       taken.add(row);
-      return [toSession(row, process)];
+      return [toSession(row, owner)];
     });
   },
 };
@@ -60,11 +60,11 @@ function isOf({ session }: OpencodeRow, { cwd, started_at }: AgentProcess): bool
   return Number(session.time_updated) >= (started_at ?? 0) - 1_000;
 }
 
-function toSession(row: OpencodeRow, process: AgentProcess): FoundSession {
+function toSession(row: OpencodeRow, owner: AgentProcess): FoundSession {
   const { session } = row;
   return {
     session_id: String(session.id).slice(0, 256),
-    process,
+    owner,
     cwd: textOf(session.directory, 4096),
     started_at: timeOf(Number(session.time_created)),
     version: textOf(session.version, 64),
