@@ -6,6 +6,7 @@ import { meter } from "./meter.ts";
 import { compilePath, matchPath, namePath, PathIndex } from "./path_match.ts";
 import { analyse } from "./interpret/analyse.ts";
 import type { CompiledPolicy, PathRule, ToolRule } from "./policy.ts";
+import { unwritableBecause } from "./sandbox.ts";
 import { compileTool, matchTool } from "./tool_rules.ts";
 
 /** Merges and compiles the layers. @throws GateError `invalid`, naming the entry and its fault */
@@ -15,6 +16,7 @@ export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
   const commands = new CommandIndex();
   const tools: ToolRule[] = [];
   for (const one of entries) addRule(one, { paths, commands, tools });
+  checkWritable(layers);
   const rules = entries.map(describe);
   return {
     defaultEffect,
@@ -28,6 +30,18 @@ export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
     error: null,
     layers: [],
   };
+}
+
+/** No config opens a folder of settings, keys or programs. @throws GateError `invalid` */
+function checkWritable({ global, project }: PolicyLayers): void {
+  for (const [source, policies] of Object.entries({ global, project })) {
+    for (const path of policies?.sandbox?.writable ?? []) {
+      const why = unwritableBecause(path);
+      if (why === null) continue;
+      const message = `Cannot use sandbox.writable of the ${source} config: "${path}": ${why}`;
+      throw new GateError("invalid", message);
+    }
+  }
 }
 
 /** The policy of an unusable config: it denies everything and gives `error` as the reason. */

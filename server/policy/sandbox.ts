@@ -1,3 +1,4 @@
+import { isProtectedPath } from "./protect.ts";
 import type { SandboxNetwork, SandboxPolicy } from "./schema.ts";
 
 /** The sandbox if no config sets it. */
@@ -18,6 +19,32 @@ export interface EffectiveSandbox extends SandboxPolicy {
 export function plainSandbox({ answers: _, ...sandbox }: EffectiveSandbox): SandboxPolicy {
   return sandbox;
 }
+
+/**
+ * Why commands may not write this folder: only folders of data can be opened, none from which
+ * programs start or that hold settings and keys. Null if they may.
+ */
+export function unwritableBecause(path: string): string | null {
+  if (!/^(~?\/)/.test(path)) return 'it must start with "/" or "~/"';
+  const names = path.replace(/^~?\//, "").replace(/\/+$/, "").split("/");
+  if (names.some((name) => name === "" || name === ".." || name === ".")) {
+    return "it is no plain path of a folder";
+  }
+  if (/[*?[\]{}\\]/.test(path) || HIDDEN.test(path)) return "it must name one folder";
+  if (path.startsWith("/") && (SYSTEM.test(path) || names.length < 2)) {
+    return "programs of the machine start from it, or it holds much more than data";
+  }
+  const hidden = names.find((name) => name.startsWith(".") && name !== ".cache");
+  if (hidden !== undefined || (names.at(-1) === ".cache")) {
+    return `"${hidden ?? ".cache"}" may hold settings, keys or programs`;
+  }
+  return isProtectedPath(path.replace(/^~/, "")) ? "gate guards it" : null;
+}
+
+// deno-lint-ignore no-control-regex
+const HIDDEN = /[\x00-\x1f\x7f]/;
+const SYSTEM =
+  /^\/(bin|boot|dev|etc|lib\w*|opt|proc|root|run|sbin|snap|sys|usr|var|nix|Library|System|Applications|private|(home|Users)\/[^/]+\/?$)(\/|$)/;
 
 const NETWORKS: SandboxNetwork[] = ["none", "loopback", "all"];
 

@@ -1,7 +1,13 @@
 import type { RefObject } from "preact";
 import { useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
-import { ExecutionBadge, RiskBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
+import {
+  ExecutionBadge,
+  RiskBadge,
+  SandboxBadge,
+  StatusBadge,
+  ToolIcon,
+} from "../parts/badges.tsx";
 import { Button } from "../parts/button.tsx";
 import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { SentenceLine } from "../parts/sentence.tsx";
@@ -171,6 +177,7 @@ function Row({ action, several }: { action: Action; several: boolean }) {
       </td>
       <td>
         <StatusBadge action={action} />
+        {action.decision.sandbox && <SandboxBadge />}
       </td>
       <td class="cell-outcome">
         {action.execution !== "none" && <ExecutionBadge execution={action.execution} />}

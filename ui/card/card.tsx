@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import { runsOwnCode } from "../../server/actions/show/own_code.ts";
+import { describeSandbox, SANDBOX_MEANS } from "../../server/actions/show/sandbox_text.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { DiffMode } from "../diff/diff.tsx";
@@ -49,6 +50,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         <Unnamed detail={detail} />
         {configWrittenBy(detail) && <Fact name="Config">{ACCEPTED_TOO}</Fact>}
         <WhyHeld detail={detail} />
+        <InSandbox detail={detail} />
         <Effects detail={detail} />
         <Excerpts detail={detail} />
         <RiskFacts detail={detail} />
@@ -153,6 +155,34 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
           Instead: <Text value={alternative} />
         </p>
       )}
+    </Fact>
+  );
+}
+
+/** The sandbox of a command, or why the agent wants to leave it. */
+function InSandbox({ detail }: { detail: ActionDetail }) {
+  const { decision: { sandbox, effect }, outside } = detail;
+  if (!sandbox && !outside) return null;
+  return (
+    <Fact name="Sandbox">
+      {sandbox && (
+        <p>
+          {effect === "ask" ? "Would run" : "Runs"} in a sandbox:{" "}
+          <Text value={describeSandbox(sandbox)} />
+        </p>
+      )}
+      {outside && (
+        <p>
+          The agent wants it to run outside the sandbox: <Text value={outside.reason} />
+        </p>
+      )}
+      {outside?.earlier && (
+        <p class="quiet">
+          In the sandbox it {outside.earlier.execution}:{" "}
+          <Text value={outside.earlier.error ?? describeSandbox(outside.earlier.sandbox)} />
+        </p>
+      )}
+      <p class="quiet">{SANDBOX_MEANS}</p>
     </Fact>
   );
 }

@@ -87,7 +87,7 @@ describe("under balanced, with an engine", () => {
     ["sudo make install", "more rights"],
     ["chown root x", "more rights"],
     ["ls ~/.claude # x", "home folder"],
-    ["cat ~/notes.txt | ./count.sh", "home folder"],
+    ["cat ~/notes.txt; ./count.sh", "home folder"],
     ["rm -rf build", "more than 20 files"],
     ["rm *.md", "more than 20 files"],
     ["find . -name '*.pyc' -delete", "more than 20 files"],
@@ -208,6 +208,47 @@ describe("the mode", () => {
       effect: "ask",
       sandbox: { engine: "bubblewrap" },
     });
+  });
+});
+
+describe("writable", () => {
+  test.each(["/data/models", "~/datasets", "~/.cache/pip", "/mnt/disk/x", "/home/dev/shared/x"])(
+    "%s can be opened",
+    (path) => {
+      const policy = compile({ sandbox: { writable: [path] } });
+      expect(judge("pytest", policy).decision.sandbox!.writable).toEqual([ROOT, path]);
+    },
+  );
+
+  test.each([
+    "/",
+    "/etc",
+    "/usr/local/lib",
+    "/var/lib/x",
+    "/root",
+    "/home/dev",
+    "/home/dev/.ssh",
+    "/data",
+    "~/",
+    "~/.ssh",
+    "~/.gate",
+    "~/.aws/x",
+    "~/.config/systemd",
+    "~/.local/bin",
+    "~/.cache",
+    "~/.bashrc",
+    "/data/x/.git",
+    "/data/../etc",
+    "~/a/../.ssh",
+    "data/x",
+    "~root/x",
+    "/data/*/x",
+    "/data/a\nb",
+    "/data/x/.claude",
+    "~/x/gate.config.json",
+  ])("%j cannot: the config is refused", (path) => {
+    expect(() => compile({ sandbox: { writable: [path] } })).toThrow("Cannot use sandbox.writable");
+    expect(() => compile({}, { sandbox: { writable: [path] } })).toThrow("of the global config");
   });
 });
 
