@@ -1,6 +1,6 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import type { Block } from "../../server/remediation/schema.ts";
+import type { Block, Recommendations } from "../../server/remediation/schema.ts";
 import type {
   Session,
   SessionDiff,
@@ -67,9 +67,61 @@ export function createCommand(io: Io) {
       else print(io, items.length ? blockTable(items) : "No session is blocked.");
     },
   );
+  addRemediation(session, io);
   session.addCommand(unblockCommand(io));
   session.addCommand(rollbackCommand(io));
   return session;
+}
+
+/** The commands that say how a session stands and what a person can do about it. */
+function addRemediation(session: Command, io: Io): void {
+  const add = (name: string, description: string) =>
+    session.command(name).description(description).argument("<id>", SESSION_ID)
+      .addHelpText("after", examples(`gate session ${name} 0199a1b2-…`))
+      .option("--project <id>", "the project (default: the project of this folder)")
+      .option("--json", "print JSON");
+  add("assess", "Assess the risk of a session, or of rolling it back.")
+    .option("--rollback", "assess the rollback")
+    .action(async (session_id, { project, json, rollback }) => {
+      const { api } = await openProject(io, project);
+      const body = { session_id, ...rollback && { rollback } };
+      const risk = await unwrap(api.remediation.assess.$post({ json: body }));
+      if (json) return printJson(io, risk);
+      const rows = risk.factors.map((
+        { name, weight, why },
+      ) => [name, String(weight), visibleLine(why)]);
+      print(io, [`${risk.level} ${risk.score}`, ...rows.length ? [table(rows)] : []].join("\n"));
+    });
+  add("evaluate", "Evaluate a session: secrets, denials, skipped reviews, spent budgets.")
+    .action(async (session_id, { project, json }) => {
+      const { api } = await openProject(io, project);
+      const found = await unwrap(
+        api.remediation["evaluate-policy"].$post({ json: { session_id } }),
+      );
+      if (json) return printJson(io, found);
+      const rows = found.violations.map(({ rule, action_id, why }) => [
+        rule,
+        action_id ?? "",
+        fit(visibleLine(why), 120),
+      ]);
+      print(io, found.compliant ? "The session broke no rule." : table(rows));
+    });
+  add("recommend", "Rank what can be done about a session, with the call of each.")
+    .action(async (session_id, { project, json }) => {
+      const { api } = await openProject(io, project);
+      const found = await unwrap(api.remediation.recommend.$post({ json: { session_id } }));
+      if (json) return printJson(io, found);
+      print(io, found.map(describeStrategy).join("\n\n"));
+    });
+}
+
+function describeStrategy({ strategy, score, why, steps, call }: Recommendations[number]): string {
+  const body = call.body === null ? "" : ` -d '${JSON.stringify(call.body)}'`;
+  return [
+    `${strategy} ${score}: ${visibleLine(why)}`,
+    ...steps.map((step) => `  - ${step}`),
+    `  gate api ${call.method} ${visibleLine(call.path)}${visibleLine(body)}`,
+  ].join("\n");
 }
 
 function rollbackCommand(io: Io) {

@@ -2,18 +2,46 @@ import { Hono } from "hono";
 import type { Caller } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import type { Blocks } from "./blocks.ts";
-import { Block, BlockList, UnblockInput } from "./schema.ts";
+import { assess, evaluateSession, recommend, type RemediationSource } from "./remediate.ts";
+import {
+  AssessInput,
+  Block,
+  BlockList,
+  Compliance,
+  Recommendations,
+  SessionChoice,
+  UnblockInput,
+} from "./schema.ts";
+import { Risk } from "../risk/schema.ts";
 
 interface RemediationServices {
   caller: Caller;
-  project: { blocks: Blocks };
+  project: { blocks: Blocks } & RemediationSource;
 }
 
 /** `/api/remediation`. */
 export const remediationApi = new Hono<AppEnv<RemediationServices>>()
+  .post(
+    "/assess",
+    describe("Assess the risk of an action, a session or a rollback", Risk),
+    json(AssessInput),
+    async (c) => c.json(await assess(c.var.project, c.req.valid("json"))),
+  )
+  .post(
+    "/evaluate-policy",
+    describe("Evaluate what a session did by rules over all its actions", Compliance),
+    json(SessionChoice),
+    async (c) => c.json(await evaluateSession(c.var.project, c.req.valid("json").session_id)),
+  )
+  .post(
+    "/recommend",
+    describe("Rank what a person can do about a session", Recommendations),
+    json(SessionChoice),
+    async (c) => c.json(await recommend(c.var.project, c.req.valid("json").session_id)),
+  )
   .get(
     "/blocks",
-    describe("List the sessions that gate has blocked", BlockList),
+    describe("List the sessions and agents that gate has blocked", BlockList),
     async (c) => c.json({ items: await c.var.project.blocks.list() }),
   )
   .post(

@@ -22,3 +22,53 @@ export type BlockList = z.infer<typeof BlockList>;
 /** Body of `POST /api/remediation/blocks/:block_id/unblock`. */
 export const UnblockInput = z.strictObject({ reason: z.string().max(4000).optional() });
 export type UnblockInput = z.infer<typeof UnblockInput>;
+
+const id = z.string().min(1).max(64);
+
+/** Body of `POST /api/remediation/assess`: an action or a session, as it is or rolled back. */
+export const AssessInput = z.strictObject({
+  action_id: id.optional(),
+  session_id: id.optional(),
+  rollback: z.boolean().optional().describe("the risk of rolling it back"),
+}).refine(({ action_id, session_id }) => (action_id === undefined) !== (session_id === undefined), {
+  error: 'give exactly one of "action_id" and "session_id"',
+});
+export type AssessInput = z.infer<typeof AssessInput>;
+
+/** Body of `POST /api/remediation/evaluate-policy` and `…/recommend`. */
+export const SessionChoice = z.strictObject({ session_id: id });
+export type SessionChoice = z.infer<typeof SessionChoice>;
+
+/** Answer of `POST /api/remediation/evaluate-policy`. */
+export const Compliance = z.object({
+  compliant: z.boolean(),
+  violations: z.array(z.object({
+    rule: z.enum([
+      "secret_touched",
+      "review_skipped",
+      "blocked_attempt",
+      "unreviewed_overwrite",
+      "unreviewed_risk",
+      "budget_spent",
+      "guarded_file_changed",
+      "session_blocked",
+    ]),
+    action_id: z.string().nullable(),
+    why: z.string(),
+  })),
+});
+export type Compliance = z.infer<typeof Compliance>;
+
+/** Answer of `POST /api/remediation/recommend`: the strategies, the best first. */
+export const Recommendations = z.array(z.object({
+  strategy: z.string(),
+  score: z.number().int().min(0).max(100),
+  why: z.string(),
+  steps: z.array(z.string()),
+  call: z.object({
+    method: z.enum(["GET", "POST", "DELETE"]),
+    path: z.string(),
+    body: z.record(z.string(), z.unknown()).nullable(),
+  }),
+}));
+export type Recommendations = z.infer<typeof Recommendations>;

@@ -1,4 +1,5 @@
-import type { Ledger, Statement } from "../db/ledger.ts";
+import type { Ledger, Row, Statement } from "../db/ledger.ts";
+import type { Risk } from "../risk/schema.ts";
 import type { Block } from "./schema.ts";
 
 const COLUMNS = `id, project_id, session_id, action_id, reason, agent, created_at, expires_at,
@@ -89,4 +90,79 @@ export async function countCritical(
     [ledger.project_id, session_id, since],
   );
   return Number(rows[0]?.n ?? 0);
+}
+
+/** One recorded action, as far as remediation depends on it. */
+export interface Deed {
+  id: string;
+  seq: number;
+  session_id: string;
+  tool: string;
+  path: string | null;
+  command: string | null;
+  status: string;
+  execution: string;
+  decided_by: string | null;
+  reversible: boolean;
+  effect: string;
+  /** The list of the rule that decided. */
+  rule: string | null;
+  reason: string;
+  grant_id: string | null;
+  risk: Risk;
+  reads: string[];
+  changes: { path: string; before: unknown; after: unknown }[];
+  /** Whether guarded files changed while it ran. */
+  restored: number;
+}
+
+const DEED = `id, seq, session_id, tool, path, command, status, execution, decided_by, reversible,
+  json_extract(decision, '$.effect') AS effect, json_extract(decision, '$.rule.list') AS rule,
+  json_extract(decision, '$.reason') AS reason, json_extract(decision, '$.grant_id') AS grant_id,
+  risk, json_extract(analysis, '$.reads') AS reads, json_extract(input, '$.changes') AS changes,
+  coalesce(json_array_length(input, '$.restored'), 0) AS restored`;
+
+/** A page of the actions of a session, newest first. */
+export async function listDeeds(
+  ledger: Ledger,
+  session_id: string,
+  { before, limit }: { before: number; limit: number },
+): Promise<Deed[]> {
+  const rows = await ledger.all(
+    `SELECT ${DEED} FROM actions WHERE project_id = ? AND session_id = ? AND seq < ?
+      ORDER BY seq DESC LIMIT ?`,
+    [ledger.project_id, session_id, before, limit],
+  );
+  return rows.map(toDeed);
+}
+
+export async function findDeed(ledger: Ledger, id: string): Promise<Deed | null> {
+  const rows = await ledger.all(`SELECT ${DEED} FROM actions WHERE project_id = ? AND id = ?`, [
+    ledger.project_id,
+    id,
+  ]);
+  return rows[0] ? toDeed(rows[0]) : null;
+}
+
+/** How many later actions of anybody changed the path of this one, and still stand. */
+export async function countLater(ledger: Ledger, { path, seq }: Deed): Promise<number> {
+  const rows = await ledger.all(
+    `SELECT count(*) AS n FROM actions WHERE project_id = ? AND path = ? AND seq > ?
+      AND status = 'approved' AND execution = 'succeeded' AND reversible`,
+    [ledger.project_id, path, seq],
+  );
+  return Number(rows[0]?.n ?? 0);
+}
+
+function toDeed(row: Row): Deed {
+  const { risk, reads, changes, reversible, ...rest } = row;
+  return {
+    ...rest,
+    seq: Number(row.seq),
+    restored: Number(row.restored),
+    reversible: Boolean(reversible),
+    risk: JSON.parse(String(risk)),
+    reads: JSON.parse(String(reads ?? "[]")),
+    changes: JSON.parse(String(changes ?? "[]")),
+  } as Deed;
 }

@@ -9,7 +9,8 @@ import { PolicyTestResult } from "../../server/policy/schema.ts";
 import { PolicySuggestions } from "../../server/trials/schema.ts";
 import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { HubProject } from "../../server/projects/schema.ts";
-import { Block } from "../../server/remediation/schema.ts";
+import { Block, Compliance, Recommendations } from "../../server/remediation/schema.ts";
+import { Risk } from "../../server/risk/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { ApprovalRoute, RouteTestResult } from "../../server/approval_routes/schema.ts";
 import { Member, TeamStatus, Whoami } from "../../server/team/schema.ts";
@@ -178,6 +179,9 @@ export const SHAPES: Record<string, z.ZodType> = {
   "session show": Session,
   "session diff": SessionDiff,
   "session blocks": z.array(Block),
+  "session assess": Risk,
+  "session evaluate": Compliance,
+  "session recommend": Recommendations,
   "session rollback": SessionRollbackResult,
   "policy test": PolicyTestResult,
   "policy explain": PolicyTestResult,
