@@ -13,6 +13,11 @@ import { fit } from "../terminal/width.ts";
 
 const ROUND_MS = 2_000;
 
+/** What commander does for a group without an action, which its types leave out. */
+interface Group {
+  unknownCommand(): never;
+}
+
 /** `gate agents`: the coding agents of this machine, their limits and the ports that they left. */
 export function createCommand(io: Io) {
   const agents = new Command("agents")
@@ -26,7 +31,10 @@ export function createCommand(io: Io) {
       "after",
       examples("gate agents", "gate agents --watch", "gate agents terminate 4711"),
     )
-    .action(async ({ project, watch, json }) => {
+    .allowExcessArguments()
+    .action(async ({ project, watch, json }, command) => {
+      // A group with an action of its own takes a mistyped command for an argument.
+      if (command.args.length > 0) (command as unknown as Group).unknownCommand();
       const { client } = await openConnection(io, { scope: "viewer" });
       const show = async () => {
         const snapshot = await unwrap(client.api["agent-monitor"].snapshot.$get());

@@ -21,6 +21,7 @@ const WITHOUT_JSON: Record<string, string> = {
   api: "prints the answer of the API",
   completion: "prints a script",
   man: "prints a page",
+  statusline: "prints what Claude Code shows",
 };
 
 describe.each(rows)("gate %s", (line, command) => {
