@@ -15,6 +15,11 @@ export function ownPid(): number {
   return process.pid;
 }
 
+/** The number of the user of this process; null on Windows. The user may have no name. */
+export function ownUid(): number | null {
+  return process.getuid?.() ?? null;
+}
+
 /** The environment of this process. */
 export function ownEnvironment(): Record<string, string | undefined> {
   return process.env;

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { setPriority, userInfo } from "node:os";
+import { setPriority } from "node:os";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
 import { breachOf, type ProcessLimits } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
+import { ownUid } from "./self.ts";
 
 /** How a command line is run. */
 export interface RunOptions {
@@ -261,7 +262,7 @@ const NICE = 10;
  */
 function yieldToOthers(pid: number | undefined): void {
   try {
-    if (pid !== undefined && userInfo().uid === 0) setPriority(pid, NICE);
+    if (pid !== undefined && ownUid() === 0) setPriority(pid, NICE);
   } catch {
     // It has ended already, or this runtime cannot.
   }

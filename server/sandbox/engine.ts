@@ -48,7 +48,7 @@ export async function lookForEngine(places: readonly string[] = PLACES): Promise
   if (version === null) return none(`"${path}" does not tell its version`, INSTALL);
   if (!isAtLeast(version, 0, 4)) return none(`bubblewrap ${version} is too old`, INSTALL);
   const engine = { name: "bubblewrap" as const, path, version, can_mask: true };
-  const failure = await tryOut(engine);
+  const failure = await tryOut(engine).catch((error) => String(error));
   return failure === null ? { engine, why: null, fix: null } : none(
     `bubblewrap cannot build a sandbox here: ${failure}`,
     "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 " +

@@ -12,9 +12,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { rm } from "node:fs/promises";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import { readGitConfig } from "../runtime/git_config.ts";
+import { ownUid } from "../runtime/self.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
 
 /** The folders that the commands of one session share and nobody else sees. */
@@ -115,7 +115,7 @@ export function copyPlainFile(name: string, from: string, to: string): void {
     const last = parts.at(-1)!;
     const file = open(at(source, last), constants.O_RDONLY | constants.O_NONBLOCK);
     const { uid, nlink, size, mode } = fstatSync(file);
-    const isPlain = fstatSync(file).isFile() && nlink === 1 && uid === userInfo().uid;
+    const isPlain = fstatSync(file).isFile() && nlink === 1 && uid === ownUid();
     if (!isPlain || size > MOST_COPIED) return;
     const content = readFileSync(file);
     remove(at(target, last));

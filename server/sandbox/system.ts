@@ -1,6 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, readlinkSync, statSync } from "node:fs";
-import { userInfo } from "node:os";
 import { join } from "node:path";
+import { ownUid } from "../runtime/self.ts";
 import type { Mount } from "./schema.ts";
 
 /** Folders of the system at the top of the disk; every other folder there is hidden. */
@@ -44,7 +44,8 @@ export function systemMounts({ hides_etc = false } = {}): Mount[] {
     ...partOf("/sys", NEEDED_OF_SYS),
     ...partOf("/run", NEEDED_OF_RUN),
     ...["/proc", "/dev", "/tmp"].map((at) => ({ at, as: "new_folder" as const })),
-    ...(userInfo().uid === 0 ? SWITCHES.filter(exists) : []).map((at) => ({
+    { at: "/proc/sys", as: "read_only" },
+    ...(ownUid() === 0 ? SWITCHES.filter(exists) : []).map((at) => ({
       at,
       as: "read_only" as const,
     })),
@@ -78,9 +79,8 @@ const NEEDED_OF_RUN = [
   ...["resolvconf/resolv.conf", "NetworkManager/resolv.conf", "current-system"],
 ];
 
-/** The kernel's switches, which belong to root and so would be open to an agent of root. */
+/** More switches of the kernel, which belong to root and so would be open to an agent of root. */
 const SWITCHES = [
-  "/proc/sys",
   "/proc/sysrq-trigger",
   "/proc/fs",
   "/proc/acpi",
