@@ -33,10 +33,14 @@ const PATHSPECS = /^GIT_(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS$/;
 const INFLUENCES =
   /^(PATH|CDPATH|NODE_OPTIONS|NODE_PATH|PYTHONPATH|PERL5LIB|RUBYLIB|CLASSPATH|POSIXLY_CORRECT|GIT_INDEX_FILE|npm_config_\w+)$/;
 
+/** Variables whose value names files that libraries read; bash does so at once. */
+const FILES = /^(TZ|TZDIR|TERMCAP|TERMINFO|LOCPATH|NLSPATH|INPUTRC)$/;
+
 /** Whether other programs read a variable of this name, and load, run or find by it. */
 export function isReadByPrograms(name: string): boolean {
   return COMMANDS.has(name) || COMMAND_NAMES.test(name) || LOADERS.test(name) ||
-    INFLUENCES.test(name) || TRACES.test(name) || /^(NODE_OPTIONS|LESS|MORE)$/.test(name);
+    INFLUENCES.test(name) || TRACES.test(name) || FILES.test(name) ||
+    /^(NODE_OPTIONS|LESS|MORE)$/.test(name);
 }
 
 /** Records the effects of setting a variable that other programs read. */
@@ -46,6 +50,9 @@ export function checkVariable(name: string, value: string, call: Call, run: Runn
     run.doubt(`"${name}" changes which files git shows`, `${name}=`, call);
   }
   if (TRACES.test(name)) traceInto(name, value, call, run);
+  if (FILES.test(name)) {
+    for (const path of value.split(":")) run.touch("read", path, call, { implied: true });
+  }
   if (
     name === "NODE_OPTIONS" &&
     (isWild(value) ||

@@ -43,7 +43,10 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
   const lines = isWild(text) ? [ANY] : split(text, between ?? "\n");
   if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", words[0]!, call);
   for (const line of lines.slice(0, MOST_ITEMS)) {
-    run.command(words.map((word) => word.replaceAll(place, line.trim())), inner);
+    const argv = words.map((word) => word.replaceAll(place, line.trim()));
+    run.command(argv, inner);
+    // GNU xargs replaces nothing in the name of the program.
+    if (argv[0] !== words[0]) run.command([words[0]!, ...argv.slice(1)], inner);
   }
   return ANY;
 }

@@ -157,6 +157,7 @@ test.each([["allow", 1], ["ask", 2]] as const)(
     const gate = await createTestGate({
       policies: {
         defaultEffect,
+        maxDenialsPerSession: 1_000,
         blockedPaths: [".env", "secrets/**"],
         allowedCommands: ["strings", "jq", "sed", "awk"],
       },

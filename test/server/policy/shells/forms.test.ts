@@ -15,6 +15,8 @@ const CODE = "'a[$(canary)]'";
 const ACTING: Record<string, string[]> = {
   bash: [
     "cat $!.env",
+    "declare -x TZ=~/.ssh/id; cat",
+    "echo a.txt | xargs --replace=. ./act.sh; xargs --replace=a canary <<< x",
     'a=(*); grep "${a[@]:+${a[@]}}"',
     'set -- *; grep ${1+"$@"}',
     "coproc echo canary > src/run.sh; wait; sh src/run.sh",
