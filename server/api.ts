@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { actionsApi } from "./actions/api.ts";
+import { approvalsApi, escalationsApi } from "./approvals/api.ts";
 import { approvalRoutesApi } from "./approval_routes/api.ts";
 import { agentMonitorApi } from "./agent_monitor/api.ts";
 import { analyticsApi } from "./analytics/api.ts";
@@ -63,10 +64,12 @@ export function createApi() {
     .route("/api/agent-monitor", agentMonitorApi)
     .route("/api/analytics", analyticsApi)
     .route("/api/approval-routes", approvalRoutesApi)
+    .route("/api/approvals", approvalsApi)
     .route("/api/audit", auditApi)
     .route("/api/auth", authApi)
     .route("/api/config", configApi)
     .route("/api/daemon", daemonApi)
+    .route("/api/escalations", escalationsApi)
     .route("/api/events", eventsApi)
     .route("/api/global", globalApi)
     .route("/api/grants", grantsApi)
@@ -94,6 +97,8 @@ type Routes =
   | typeof agentMonitorApi
   | typeof analyticsApi
   | typeof approvalRoutesApi
+  | typeof approvalsApi
+  | typeof escalationsApi
   | typeof auditApi
   | typeof authApi
   | typeof configApi

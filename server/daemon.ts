@@ -166,7 +166,19 @@ export class Daemon {
       const routes = await ApprovalRoutes.open({ ...lists, team });
       const parts = { environment, port, pid, signer, host_key, journal };
       const kept = [team.list, routes.list];
-      const shared = { ...parts, bus, stream, proofs, configs, guarding, sandboxes, intake, kept };
+      const shared = {
+        ...parts,
+        bus,
+        stream,
+        proofs,
+        configs,
+        guarding,
+        sandboxes,
+        intake,
+        team,
+        routes,
+        kept,
+      };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       return new Daemon(environment, port, {

@@ -109,6 +109,7 @@ const CHUNKS = [
   () => import("./diff/diff.tsx"),
   () => import("./approvals/remember_dialog.tsx"),
   () => import("./approvals/grants_dialog.tsx"),
+  () => import("./card/approvals.tsx"),
 ];
 
 function lazyPage(name: keyof typeof PAGES): () => JSX.Element {

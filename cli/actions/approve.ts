@@ -14,7 +14,7 @@ import { type Edit, editProposed } from "./edit.ts";
 import { openAction } from "./find.ts";
 import { acceptApproved } from "./accept_config.ts";
 import { chooseRemember, type RememberOptions } from "./remember.ts";
-import { statusOf, summarize, waitsForAgent, waitsForHost } from "./view.ts";
+import { approvalsLine, statusOf, summarize, waitsForAgent, waitsForHost } from "./view.ts";
 
 /** How an action is approved. */
 export interface ApproveOptions extends RememberOptions {
@@ -133,6 +133,11 @@ interface How {
 }
 
 function showApproved(io: Io, action: ActionDetail, { is_edited, is_remembered }: How): void {
+  if (action.status === "pending" && action.approvals) {
+    const what = is_edited ? "your version is recorded" : "your approval is recorded";
+    print(io, `${paint(io, "green", "✓")} ${what}: ${summarize(action)}`);
+    return say(io, `  ${visibleLine(approvalsLine(action.approvals))}`);
+  }
   const isFailed = action.execution === "failed";
   const status = isFailed ? "approved, but the execution failed" : statusOf(action);
   const mark = isFailed ? paint(io, "red", "✗") : paint(io, "green", "✓");

@@ -123,6 +123,7 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
       describeRestored(one),
     ]),
     ["reversible", reversibilityOf(action)],
+    ["approvals", action.approvals && approvalsLine(action.approvals)],
     ["expires", action.status === "pending" ? whenDue(action.expires_at, now) : null],
     ["decided by", action.decided_by],
     ["decided", action.decided_at && when(action.decided_at, now)],
@@ -155,6 +156,18 @@ function sandboxOf({ decision: { sandbox, effect }, execution }: ActionDetail): 
   const wide = `it can write only ${sandbox.writable.join(", ")}`;
   return `${verb}: ${describeSandbox(sandbox)}; ${wide}`;
 }
+
+/** How many approvals a route asks for and has, and who is asked. */
+export function approvalsLine(
+  { route, need, have, asked, ordered, answered }: NonNullable<ActionDetail["approvals"]>,
+): string {
+  const names = asked.map(({ name }) => name).join(", ");
+  const who = names === "" ? "" : `; asked ${ordered ? "now" : "are"} ${names}`;
+  const given = answered.map(({ name, verdict }) => `${name} ${VERDICTS[verdict]}`).join(", ");
+  return `${have} of ${need} (route ${route.id})${who}${given === "" ? "" : `; ${given}`}`;
+}
+
+const VERDICTS = { approve: "approved", reject: "rejected" } as const;
 
 const ACCEPTED_TOO = "approving also accepts it: what it allows holds at once";
 

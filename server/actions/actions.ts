@@ -9,10 +9,14 @@ import {
   type ActionSession,
   loadAction,
 } from "./context.ts";
+import { countApprovals, listApprovals } from "./review/approvals.ts";
+import { listEscalations, Notices } from "./review/notices.ts";
+import type { Escalation, RoutedApproval } from "./review/schema.ts";
 import { approve, approveWithEdit, cancel, reject } from "./review/review.ts";
 import { claim, claimNative, report } from "./execute/command.ts";
 import { executeApproved, recoverAction } from "./execute/execute.ts";
-import { Expiry } from "./execute/expiry.ts";
+import { DeadlineQueue } from "./execute/deadlines.ts";
+import { Abandoned, Expiry } from "./execute/expiry.ts";
 import {
   type NativeCallId,
   type NativeOutcome,
@@ -28,6 +32,7 @@ import type {
   Action,
   ActionDetail,
   ActionStatusView,
+  Approved,
   ApproveInput,
   ApproveWithEditInput,
   CancelInput,
@@ -64,18 +69,23 @@ export interface Submitted {
 export class Actions {
   readonly #services: ActionServices;
   readonly #context: ActionContext;
-  readonly #expiry: Expiry;
+  readonly #deadlines: DeadlineQueue;
   readonly #waiters: Waiters;
 
   constructor(services: ActionServices) {
     this.#services = services;
-    this.#expiry = new Expiry(services, (row) => this.#recover(row));
+    this.#deadlines = new DeadlineQueue(services.environment, [
+      new Expiry(services),
+      new Notices(services),
+      new Abandoned(services, (row) => this.#recover(row)),
+    ]);
     this.#context = {
       services,
       serial: new Serial(),
       granting: new Serial(),
+      voting: new Serial(),
       running: new Set(),
-      deadlines: this.#expiry,
+      deadlines: this.#deadlines,
     };
     this.#waiters = new Waiters(services.bus, services.project_id);
   }
@@ -97,7 +107,7 @@ export class Actions {
     }
     for (const row of left.filter(isCommand)) await recoverAction(this.#context, row);
     for (const row of await listUnstarted(ledger)) await executeApproved(this.#context, row);
-    await this.#expiry.start();
+    await this.#deadlines.start();
   }
 
   /** Looks at the guarded files if a command runs: an agent makes contact, begins or ends. */
@@ -112,7 +122,7 @@ export class Actions {
 
   /** Stops timers, waits and running changes of files. The ledger closes after it. */
   async close(): Promise<void> {
-    this.#expiry.close();
+    this.#deadlines.close();
     this.#waiters.close();
     await this.#context.serial.run(() => Promise.resolve());
   }
@@ -179,8 +189,8 @@ export class Actions {
     return publicOf(await cancel(this.#context, id, input, caller));
   }
 
-  async approve(id: string, input: ApproveInput, caller: Caller): Promise<Action> {
-    return publicOf(await approve(this.#context, id, input, caller));
+  async approve(id: string, input: ApproveInput, caller: Caller): Promise<Approved> {
+    return await this.#approved(await approve(this.#context, id, input, caller));
   }
 
   async reject(id: string, input: RejectInput, caller: Caller): Promise<Action> {
@@ -221,8 +231,12 @@ export class Actions {
     }
   }
 
-  async approveWithEdit(id: string, input: ApproveWithEditInput, caller: Caller): Promise<Action> {
-    return publicOf(await approveWithEdit(this.#context, id, input, caller));
+  async approveWithEdit(
+    id: string,
+    input: ApproveWithEditInput,
+    caller: Caller,
+  ): Promise<Approved> {
+    return await this.#approved(await approveWithEdit(this.#context, id, input, caller));
   }
 
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
@@ -250,9 +264,19 @@ export class Actions {
     return await this.#submitted(await replay(this.#context, id, input, caller));
   }
 
-  /** Expires held actions whose deadline has passed. A timer does this too. */
+  /** Expires, reminds and escalates what is due. A timer does this too. */
   async expireDue(): Promise<void> {
-    await this.#expiry.expireDue();
+    await this.#deadlines.expireDue();
+  }
+
+  /** The held actions with an approval route: who answered, who is still asked, until when. */
+  async listRouted(): Promise<RoutedApproval[]> {
+    return await listApprovals(this.#services);
+  }
+
+  /** The escalations of held actions. */
+  async listEscalations(): Promise<Escalation[]> {
+    return await listEscalations(this.#services);
   }
 
   async get(id: string): Promise<Action> {
@@ -266,11 +290,17 @@ export class Actions {
   async status(id: string): Promise<ActionStatusView> {
     const row = await loadAction(this.#services, id);
     const { status, execution, decided_by, reason } = row;
-    return { id, status, execution, decided_by, reason, approvals: approvalsOf(row) };
+    const approvals = await countApprovals(this.#services, row);
+    return { id, status, execution, decided_by, reason, approvals };
   }
 
   async list(query: ActionQuery): Promise<ActionList> {
     return await listActions(this.#services.ledger, query, query.limit ?? DEFAULT_LIMIT);
+  }
+
+  async #approved(row: ActionRow): Promise<Approved> {
+    if (row.status !== "pending") return publicOf(row);
+    return { ...publicOf(row), approvals: await countApprovals(this.#services, row) };
   }
 
   async #settled({ row, image }: Submission, timeout_ms: number): Promise<Submitted> {
@@ -302,10 +332,4 @@ export class Actions {
     if (executorOf(row) === "host") await recoverNative(this.#services, row);
     else if (!this.#context.running.has(row.id)) await recoverAction(this.#context, row);
   }
-}
-
-/** Every action needs one person's approval. */
-function approvalsOf(row: ActionRow): ActionStatusView["approvals"] {
-  const byPerson = row.status === "approved" && row.decided_by !== "policy";
-  return { need: 1, have: byPerson ? 1 : 0 };
 }

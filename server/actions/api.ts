@@ -7,6 +7,7 @@ import {
   Action,
   ActionDetail,
   ActionStatusView,
+  Approved,
   ApproveInput,
   ApproveWithEditInput,
   CancelInput,
@@ -114,12 +115,12 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
   })
   .post(
     "/:id/approve",
-    describe("Approve a held action", Action),
+    describe("Approve a held action", Approved),
     json(ApproveInput),
     async (c) => {
-      return c.json(
-        await c.var.project.actions.approve(c.req.param("id"), c.req.valid("json"), c.var.caller),
-      );
+      const { project: { actions }, caller } = c.var;
+      const approved = await actions.approve(c.req.param("id"), c.req.valid("json"), caller);
+      return c.json(approved, approved.approvals ? 202 : 200);
     },
   )
   .post("/:id/reject", describe("Reject a held action", Action), json(RejectInput), async (c) => {
@@ -129,16 +130,13 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
   })
   .post(
     "/:id/approve-with-edit",
-    describe("Approve an edited version", Action),
+    describe("Approve an edited version", Approved),
     json(ApproveWithEditInput),
     async (c) => {
-      return c.json(
-        await c.var.project.actions.approveWithEdit(
-          c.req.param("id"),
-          c.req.valid("json"),
-          c.var.caller,
-        ),
-      );
+      const { project: { actions }, caller } = c.var;
+      const input = c.req.valid("json");
+      const approved = await actions.approveWithEdit(c.req.param("id"), input, caller);
+      return c.json(approved, approved.approvals ? 202 : 200);
     },
   )
   .post(

@@ -1,3 +1,4 @@
+import type { ApprovalRoutes } from "../approval_routes/approval_routes.ts";
 import type { Caller } from "../auth/schema.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
@@ -8,6 +9,7 @@ import type { NamedPaths } from "../policy/named_paths.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import type { SeenFiles } from "../runtime/file_image.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
+import type { Team } from "../team/team.ts";
 import type { Guarding } from "./guarding/guarding.ts";
 import type { Intake } from "./intake.ts";
 import type { Serial } from "./scheduling.ts";
@@ -65,6 +67,10 @@ export interface ActionServices {
   neighbours: Neighbours;
   /** Asks a person for a proof of each decision, and checks the proofs in the log. */
   proofs: Pick<Proofs, "require" | "eventCheck">;
+  /** The people who may decide. */
+  team: Pick<Team, "people" | "requireDecider">;
+  /** Who approves which held actions. */
+  routes: Pick<ApprovalRoutes, "inForce">;
   /** Watches the guarded files of the machine while commands run. */
   guarding: Guarding;
   /** Builds the sandboxes of commands. */
@@ -88,6 +94,8 @@ export interface ActionContext {
   serial: Serial;
   /** Uses of grants are counted one at a time. */
   granting: Serial;
+  /** Votes are counted one at a time. */
+  voting: Serial;
   /** Ids of actions that this process executes, or is about to execute. */
   running: Set<string>;
   deadlines: Deadlines;

@@ -189,6 +189,13 @@ export const ApproveInput = z.strictObject({
 });
 export type ApproveInput = z.infer<typeof ApproveInput>;
 
+/** Answer of an approval: 202 and the number of approvals while its route asks more people. */
+export const Approved = Action.extend({
+  approvals: z.object({ need: z.number().int(), have: z.number().int() }).optional()
+    .describe("of an action that still waits for more people"),
+});
+export type Approved = z.infer<typeof Approved>;
+
 /** Body of `POST /api/actions/:id/reject`. */
 export const RejectInput = z.strictObject({
   reason: reason.optional(),
@@ -311,6 +318,21 @@ export const ActionDetail = Action.extend({
       .describe("the content on the present base; null if the change does not apply"),
     next: z.string(),
   }).nullable().describe("of a held action: how its file changed since; null if it is unchanged"),
+  approvals: z.object({
+    route: z.object({ id: z.string(), name: z.string() }),
+    ordered: z.boolean(),
+    need: z.number().int(),
+    have: z.number().int(),
+    asked: z.array(z.object({ id: z.string(), name: z.string() }))
+      .describe("the people who may approve now"),
+    answered: z.array(z.object({
+      member_id: z.string(),
+      name: z.string(),
+      verdict: z.enum(["approve", "reject"]),
+      at: z.string(),
+    })),
+    deadline: z.string().nullable(),
+  }).nullable().describe("of an action with an approval route; null for one person's approval"),
   obstacle: z.string().nullable()
     .describe("of a held action: why an approval would fail; null if it would not"),
   input: z.record(z.string(), z.unknown()).nullable()

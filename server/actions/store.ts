@@ -1,3 +1,4 @@
+import type { HeldRoute } from "../approval_routes/schema.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { Analysis } from "../policy/schema.ts";
 import { OPEN_ACTION } from "../db/ledger_migrations.ts";
@@ -20,6 +21,8 @@ export interface ActionRow extends Action {
   plan: Plan | null;
   analysis: Analysis | null;
   proposed: Proposed | null;
+  /** The approval route under which it was held; null for one person's approval. */
+  route: HeldRoute | null;
   /** A fresh id for each transition. The writer that finds its own id here has won. */
   decision_id: string | null;
   /** Names the one execution. */
@@ -72,6 +75,7 @@ export const PUBLIC = [
 const OWN = [
   "analysis",
   "proposed",
+  "route",
   "decision_id",
   "claim_id",
   "claimed_by",
@@ -93,6 +97,7 @@ const JSON_COLUMNS = new Set([
   "conflicts",
   "analysis",
   "proposed",
+  "route",
   "plan",
 ]);
 const BOOLEANS = new Set(["reversible", "edited", "output_truncated"]);
@@ -106,6 +111,8 @@ export interface Precondition {
   execution?: Action["execution"][];
   digest?: string;
   claim_id?: string;
+  /** The last transition that was seen: nothing else has changed the action since. */
+  decision_id?: string | null;
   /** The deadline is later than this time, or there is none. */
   unexpired_at?: string;
 }
@@ -326,6 +333,9 @@ function conditionsOf(from: Precondition): Statement {
   }
   if (from.digest) parts.push({ sql: "digest = ?", args: [from.digest] });
   if (from.claim_id) parts.push({ sql: "claim_id = ?", args: [from.claim_id] });
+  if (from.decision_id !== undefined) {
+    parts.push({ sql: "decision_id IS ?", args: [from.decision_id] });
+  }
   if (from.unexpired_at) {
     parts.push({ sql: "(expires_at IS NULL OR expires_at > ?)", args: [from.unexpired_at] });
   }

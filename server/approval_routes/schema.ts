@@ -61,6 +61,10 @@ export const ApprovalRoute = z.object({
 });
 export type ApprovalRoute = z.infer<typeof ApprovalRoute>;
 
+/** A route as a held action keeps it. */
+export const HeldRoute = ApprovalRoute.omit({ match: true });
+export type HeldRoute = z.infer<typeof HeldRoute>;
+
 /** Answer of `GET /api/approval-routes`. */
 export const RouteList = z.object({
   items: z.array(ApprovalRoute),

@@ -30,7 +30,7 @@ export interface Recorded {
 }
 
 const STEPS = ["submitted", "approved", "rejected", "expired", "cancelled", "started", "finished"]
-  .concat("rolled_back").map((name) => `'action.${name}'`).join(", ");
+  .concat("rolled_back").map((name) => `'action.${name}'`).concat("'vote.cast'").join(", ");
 
 const RECORDED = `SELECT number, CAST(json_array(
     json_object('id', id, 'status', status, 'execution', execution, 'exit_code', exit_code,

@@ -408,6 +408,14 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     "ALTER TABLE blocks ADD COLUMN agent TEXT",
     "ALTER TABLE blocks ADD COLUMN expires_at TEXT",
   ],
+}, {
+  version: 14,
+  statements: [
+    // The approval route of a held action, as JSON. Its votes are events of the audit log.
+    "ALTER TABLE actions ADD COLUMN route TEXT",
+    `CREATE INDEX actions_routed ON actions (project_id, seq)
+      WHERE status = 'pending' AND route IS NOT NULL`,
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -21,6 +21,7 @@ const TOPICS: Partial<Record<AuditType, Topic[]>> = {
   "grant.added": ["approvals"],
   "grant.used": ["approvals"],
   "grant.revoked": ["approvals"],
+  "reminder.sent": ["approvals"],
   "escalation.raised": ["approvals"],
   "escalation.closed": ["approvals"],
   "guard.restored": ["actions", "risk"],

@@ -20,6 +20,7 @@ export const AuditType = z.enum([
   "grant.added",
   "grant.used",
   "grant.revoked",
+  "reminder.sent",
   "escalation.raised",
   "escalation.closed",
   "project.removed",

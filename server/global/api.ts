@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { Caller } from "../auth/schema.ts";
 import { z } from "zod";
-import { Action, ApproveInput, RejectInput } from "../actions/schema.ts";
+import { Action, Approved, ApproveInput, RejectInput } from "../actions/schema.ts";
 import { ActionList } from "../actions/list/schema.ts";
 import { AnalyticsSummary } from "../analytics/schema.ts";
 import { type Export, headersOf, toBody } from "../audit/export.ts";
@@ -83,13 +83,13 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .post(
     "/approvals/:id/approve",
-    describe("Approve a held action of any project", Action),
+    describe("Approve a held action of any project", Approved),
     json(ApproveInput),
     async (c) => {
-      const project = await c.var.daemon.projects.ofAction(c.req.param("id"));
-      return c.json(
-        await project.actions.approve(c.req.param("id"), c.req.valid("json"), c.var.caller),
-      );
+      const { daemon: { projects }, caller } = c.var;
+      const { actions } = await projects.ofAction(c.req.param("id"));
+      const approved = await actions.approve(c.req.param("id"), c.req.valid("json"), caller);
+      return c.json(approved, approved.approvals ? 202 : 200);
     },
   )
   .post(

@@ -15,6 +15,7 @@ import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { Config } from "../config/config.ts";
+import type { ApprovalRoutes } from "../approval_routes/approval_routes.ts";
 import type { Configs } from "../config/configs.ts";
 import { listPolicyChanges } from "../config/store.ts";
 import { MACHINE_ID } from "../constants.ts";
@@ -34,6 +35,7 @@ import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { Sessions } from "../sessions/sessions.ts";
+import type { Team } from "../team/team.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
 import { countPending, isUnfinished } from "./store.ts";
@@ -59,6 +61,8 @@ export interface ProjectOptions {
   /** Records in another project's ledger that its agent begins to work here. */
   visit: (home_project: string, event: NewEvent) => Promise<void>;
   proofs: Proofs;
+  team: Team;
+  routes: ApprovalRoutes;
   /** The lists of the machine whose changes every ledger records. */
   kept: readonly { attach(ledger: Ledger): Promise<void>; detach(project_id: string): void }[];
 }
@@ -130,6 +134,8 @@ export class Project {
       sessions: this.sessions,
       neighbours: options.neighbours(id),
       proofs: options.proofs,
+      team: options.team,
+      routes: options.routes,
       guarding: options.guarding,
       sandboxes: options.sandboxes,
       intake: options.intake,

@@ -44,6 +44,7 @@ export async function faultOfDeed(
     const isIts = type === "policy.changed" && await isOfAcceptance(data, digest, crypto);
     return isIts ? null : "it is for another config";
   }
+  if (type === "vote.cast") return faultOfVote(action_id, data, { challenge, edit });
   if (!DECISIONS.has(type)) return null;
   const named = (asked ?? {}) as Record<string, unknown>;
   if (verb === "approve" || verb === "approve_with_edit") {
@@ -51,7 +52,7 @@ export async function faultOfDeed(
     const isOwn = data.edited === true
       ? isOfEdit(edit, action_id, named)
       : (asked ? named.digest : digest) === data.digest;
-    return isOwn ? null : "it is for another version of the action";
+    return isOwn ? null : OTHER_VERSION;
   }
   if (verb === "replay") {
     const isIts = type === "action.replayed" && proven === action_id && digest === data.digest;
@@ -64,6 +65,28 @@ export async function faultOfDeed(
   }
   return proven === (data.rollback_of ?? action_id) ? null : "it is for another action";
 }
+
+/** Why the challenge does not permit a vote for this version of the action. */
+function faultOfVote(
+  action_id: string | null,
+  data: AuditEvent["data"],
+  { challenge: { verb, action_id: proven, digest }, edit }: {
+    challenge: ProofRecord["challenge"];
+    edit: AuditEvent | null;
+  },
+): string | null {
+  const asked = (data.asked ?? null) as Record<string, unknown> | null;
+  if ((verb !== "approve" && verb !== "approve_with_edit") || proven !== action_id) {
+    return "it is for another action";
+  }
+  if (verb === "approve" && !("base_sha256" in (asked ?? {}))) {
+    return (asked ? asked.digest : digest) === data.digest ? null : OTHER_VERSION;
+  }
+  const isOwn = asked !== null && edit?.data.to === data.digest && isOfEdit(edit, action_id, asked);
+  return isOwn ? null : OTHER_VERSION;
+}
+
+const OTHER_VERSION = "it is for another version of the action";
 
 /** Why a grant is no part of what the approval before it asked for; null if it is. */
 export async function faultOfGrant(

@@ -23,13 +23,16 @@ export async function approveMarked(): Promise<void> {
   const held = pending.peek()?.filter((action) => marked.has(action.id)) ?? [];
   marks.value = new Map();
   const outcomes = await approveAll(held, marked);
-  const approved = outcomes.filter((outcome) => typeof outcome === "object");
+  const recorded = outcomes.filter((outcome) => typeof outcome === "object");
+  const approved = recorded.filter(({ status }) => status !== "pending");
   for (const action of approved) removeDecided(action);
   const unproved = held.filter((_, at) => outcomes[at] === "not proved");
   // Without a proof nothing was sent, so these cards stay marked.
   marks.value = new Map(unproved.map(({ id }) => [id, marked.get(id)!]));
-  const left = marked.size - approved.length - unproved.length;
+  const left = marked.size - recorded.length - unproved.length;
+  const voted = recorded.length - approved.length;
   const rest = [
+    ...voted > 0 ? [`${voted} wait for more approvals`] : [],
     ...left > 0 ? [`${left} had changed or had been decided`] : [],
     ...unproved.length > 0 ? [`${unproved.length} without your proof`] : [],
   ];

@@ -1,5 +1,10 @@
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { Action, ActionDetail, PermittedPlace } from "../../server/actions/schema.ts";
+import type {
+  Action,
+  ActionDetail,
+  Approved,
+  PermittedPlace,
+} from "../../server/actions/schema.ts";
 import type { Remember } from "../../server/grants/schema.ts";
 import { statusWord } from "../parts/badges.tsx";
 import { count, deciderOf } from "../parts/words.ts";
@@ -207,7 +212,7 @@ export class Review {
       json: { expected_digest: string },
       id: string,
       project: string,
-    ) => Parameters<typeof unwrap<Action>>[0],
+    ) => Parameters<typeof unwrap<Approved>>[0],
     { signs = true, edit = null }: { signs?: boolean; edit?: string | null } = {},
   ): Promise<void> {
     const detail = this.detail.value!;
@@ -218,6 +223,7 @@ export class Review {
       const action = await unwrap(
         call({ expected_digest: detail.digest }, detail.id, detail.project_id),
       );
+      if (action.status === "pending") return await this.#showVote(action);
       this.#decided(action);
       if (signs && action.execution === "succeeded") {
         const { acceptConfig } = await import("./accept_config.ts");
@@ -228,6 +234,15 @@ export class Review {
     } finally {
       this.busy.value = false;
     }
+  }
+
+  /** The card stays, because its route asks more people. */
+  async #showVote({ id, project_id, approvals }: Approved): Promise<void> {
+    this.draft.value = null;
+    this.mode.value = "idle";
+    await refresh(id, project_id);
+    const { have, need } = approvals!;
+    this.notice.value = `Your approval is recorded: ${have} of ${need}. Others are asked too.`;
   }
 
   async #explainFailure(error: unknown, shown: ActionDetail): Promise<void> {

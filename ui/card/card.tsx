@@ -9,6 +9,7 @@ import type { DiffMode } from "../diff/diff.tsx";
 import type { Reading } from "../diff/files.tsx";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { useLazy } from "../parts/placeholder.tsx";
 import { Headline } from "../parts/sentence.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
@@ -51,6 +52,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         {configWrittenBy(detail) && <Fact name="Config">{ACCEPTED_TOO}</Fact>}
         <WhyHeld detail={detail} />
         <InSandbox detail={detail} />
+        <Approvals approvals={detail.approvals} />
         <Effects detail={detail} />
         <Excerpts detail={detail} />
         <RiskFacts detail={detail} />
@@ -183,6 +185,20 @@ function InSandbox({ detail }: { detail: ActionDetail }) {
         </p>
       )}
       <p class="quiet">{SANDBOX_MEANS}</p>
+    </Fact>
+  );
+}
+
+function Approvals({ approvals }: Pick<ActionDetail, "approvals">) {
+  return approvals && <Routed approvals={approvals} />;
+}
+
+/** Loaded only for an action with an approval route. */
+function Routed({ approvals }: { approvals: NonNullable<ActionDetail["approvals"]> }) {
+  const { value } = useLazy(() => import("./approvals.tsx"));
+  return (
+    <Fact name="Approvals">
+      {value && <value.Approvals approvals={approvals} />}
     </Fact>
   );
 }

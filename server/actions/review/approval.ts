@@ -5,6 +5,7 @@ import type { AuditEvent } from "../../evidence/schema.ts";
 import type { ApprovalAsked } from "../../proof/approval_asked.ts";
 import { DECIDED } from "../../proof/deed_check.ts";
 import { NOT_HELD } from "../../proof/place_check.ts";
+import type { EventCheck } from "../../proof/proofs.ts";
 import type { ActionServices } from "../context.ts";
 import { digestOf, type Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
@@ -29,10 +30,11 @@ async function whyNotApproved(services: ActionServices, row: ActionRow): Promise
   if (row.decided_by === "policy") return null;
   const check = await services.proofs.eventCheck();
   if (check === null) return null;
-  const { approved, edit, isUsed, isHeld } = readLog(await listOfAction(services.ledger, row.id));
+  const events = await listOfAction(services.ledger, row.id);
+  const { approved, edit, isUsed, isHeld } = readLog(events);
   if (!approved) return `${NO_PROOF}: nobody approved it`;
   const fault = await check(approved, edit) ?? await faultOfFit(services, row, approved, plan) ??
-    (isHeld ? null : NOT_HELD);
+    (isHeld ? null : NOT_HELD) ?? await faultOfQuorum(row, { approved, events, check });
   if (fault !== null) return `${NO_PROOF}: ${fault}`;
   return isUsed && row.execution === "none" ? "its approval was used already" : null;
 }
@@ -49,9 +51,8 @@ export async function whyNotRunning(
   const { plan, status, decided_by } = row;
   if (!plan || !isWhole(row, plan)) return "its plan was changed in the ledger";
   if (status !== "approved") return `it is ${status}`;
-  const { approved, edit, isUsed, isFinished, isHeld } = readLog(
-    await listOfAction(services.ledger, row.id),
-  );
+  const events = await listOfAction(services.ledger, row.id);
+  const { approved, edit, isUsed, isFinished, isHeld } = readLog(events);
   if (!approved) return `${NO_PROOF}: nobody approved it`;
   if (!isUsed) return "the log does not show its start";
   if (isFinished) return "its execution has ended already";
@@ -61,8 +62,35 @@ export async function whyNotRunning(
   const fault = await check(approved, edit) ??
     (verbOf(approved) === "rollback"
       ? await faultOfRollback(approved)
-      : await faultOfFit(services, row, approved, plan) ?? (isHeld ? null : NOT_HELD));
+      : await faultOfFit(services, row, approved, plan) ?? (isHeld ? null : NOT_HELD) ??
+        await faultOfQuorum(row, { approved, events, check }));
   return fault === null ? null : `${NO_PROOF}: ${fault}`;
+}
+
+/** Why fewer people than its route asks have signed an approval of this version; null if enough. */
+async function faultOfQuorum(
+  { route }: ActionRow,
+  { approved, events, check }: {
+    approved: AuditEvent;
+    events: readonly AuditEvent[];
+    check: EventCheck;
+  },
+): Promise<string | null> {
+  const submitted = events.find(({ type }) => type === "action.submitted");
+  const { quorum = 1 } = (submitted?.data.route ?? {}) as { quorum?: number };
+  const need = Math.max(route?.quorum ?? 1, quorum);
+  const people = new Set([approved.actor.id]);
+  for (const [at, event] of events.entries()) {
+    if (need === 1 || event.seq > approved.seq) break;
+    const { type, data, actor } = event;
+    const isVote = type === "vote.cast" && data.verdict === "approve" &&
+      data.digest === approved.data.digest;
+    if (!isVote || people.has(actor.id)) continue;
+    const before = events[at - 1];
+    const edit = before?.type === "action.edited" ? before : null;
+    if (await check(event, edit) === null) people.add(actor.id);
+  }
+  return people.size >= need ? null : `its route asks ${need} people, and ${people.size} signed`;
 }
 
 const NO_PROOF = "no proof of a person's approval stands in the log";

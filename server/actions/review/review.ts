@@ -30,8 +30,10 @@ import { planFields } from "../submit/new_row.ts";
 import { newState, planCommand, type Planned } from "../submit/plan_action.ts";
 import { executorOf, toolOf } from "../tools.ts";
 import { actorOf, eventOf, type Transition, transition } from "../transition.ts";
+import { closing } from "./notices.ts";
 import { planOnBase } from "./rebase.ts";
 import { recheck } from "./recheck.ts";
+import { type Ballot, ballotOf, decides, recordVote, rejection, voteEvent } from "./voting.ts";
 import { widenedBy } from "./widening.ts";
 
 /**
@@ -46,16 +48,32 @@ export async function approve(
 ): Promise<ActionRow> {
   requireReviewer(caller, "approve the action", "gate approve");
   const { services } = context;
+  await services.team.requireDecider(caller, "approve the action");
   const row = await loadPending(context, id, "approve", input.expected_digest);
   if (input.permit !== undefined) requirePermittable(row, input);
+  const ballot = await ballotOf(context, row, caller);
+  // A second vote of the same person changes nothing.
+  if (ballot === "voted") return row;
+  if (ballot !== null) requireVotable(ballot, input);
+  const is_routed = ballot !== null;
   if (input.base_sha256 !== undefined) {
     const version = await planOnBase(services, row, input.base_sha256);
     const proven = await prove(context, row, "approve", input, caller);
-    return await approveVersion(context, row, { version, input, caller, proven });
+    return await approveVersion(context, row, { version, input, caller, proven, is_routed });
   }
   await recheck(services, row);
   const proven = await prove(context, row, "approve", input, caller);
-  return await commitApproval(context, row, { input, caller, proven });
+  return await commitApproval(context, row, { input, caller, proven, is_routed });
+}
+
+/** What an approval permits beside the action is one person's word. @throws GateError `invalid` */
+function requireVotable({ standing: { route } }: Ballot, { remember, permit }: ApproveInput): void {
+  const why = remember !== undefined
+    ? `route "${route.name}" asks each time; approve it without "remember"`
+    : permit !== undefined && route.quorum > 1
+    ? `route "${route.name}" asks ${route.quorum} people; approve it without "permit"`
+    : null;
+  if (why !== null) throw new GateError("invalid", `Cannot approve the action: ${why}`);
 }
 
 /** Approves a version that the reviewer has edited. Policy evaluates it like any other plan. */
@@ -67,7 +85,14 @@ export async function approveWithEdit(
 ): Promise<ActionRow> {
   requireReviewer(caller, "approve the action", "gate approve");
   const { services } = context;
+  await services.team.requireDecider(caller, "approve the action");
   const row = await loadPending(context, id, "approve", input.expected_digest);
+  const ballot = await ballotOf(context, row, caller);
+  if (ballot === "voted") {
+    const next = "reject it, or let another member edit it";
+    throw notPossible(row, "edit", `you have approved this version already; ${next}`);
+  }
+  const is_routed = ballot !== null;
   const { content, command, encoding, base_sha256 } = input;
   const { edits } = toolOf(row.tool);
   if (base_sha256 !== undefined) {
@@ -76,12 +101,12 @@ export async function approveWithEdit(
     }
     const version = await planOnBase(services, row, base_sha256, bytesOf(content, encoding));
     const proven = await prove(context, row, "approve_with_edit", input, caller);
-    return await approveVersion(context, row, { version, input, caller, proven });
+    return await approveVersion(context, row, { version, input, caller, proven, is_routed });
   }
   await recheck(services, row);
   const version = await editedVersion(context, row, input);
   const proven = await prove(context, row, "approve_with_edit", input, caller);
-  return await approveVersion(context, row, { version, input, caller, proven });
+  return await approveVersion(context, row, { version, input, caller, proven, is_routed });
 }
 
 /** The part of an approval's event that is about the proof. */
@@ -125,6 +150,7 @@ export async function reject(
   caller: Caller,
 ): Promise<ActionRow> {
   requireReviewer(caller, "reject the action", "gate reject");
+  await context.services.team.requireDecider(caller, "reject the action");
   const row = await loadPending(context, id, "reject", input.expected_digest);
   const reason = input.reason ?? null;
   return await decide(context, row, "reject", {
@@ -132,6 +158,7 @@ export async function reject(
     by: actorOf(caller, row.agent),
     type: "action.rejected",
     why: { status: "rejected", reason, digest: row.digest },
+    ...row.route && { earlier: [rejection(row, row.route, caller)] },
   });
 }
 
@@ -165,6 +192,8 @@ interface Approval {
   input: { reason?: string; remember?: Remember };
   caller: Caller;
   proven: Proven;
+  /** An approval route asks for it, so it is a vote. */
+  is_routed: boolean;
   /** The fields that an edit replaces, with the statements that keep its contents. */
   edit?: { fields: Fields & { digest: string }; statements: Statement[]; event: NewEvent };
 }
@@ -176,7 +205,12 @@ async function loadPending(
   verb: string,
   expected_digest: string | undefined,
 ): Promise<ActionRow> {
-  const row = await loadAction(context.services, id);
+  let row = await loadAction(context.services, id);
+  const { services: { environment }, deadlines } = context;
+  if (row.status === "pending" && (row.expires_at ?? "~") <= timestamp(environment)) {
+    await deadlines.expireDue();
+    row = await loadAction(context.services, id);
+  }
   if (row.status !== "pending") throw notPossible(row, verb, `it is ${row.status}`);
   requireDigest(row, verb, expected_digest);
   return row;
@@ -186,9 +220,10 @@ async function loadPending(
 async function approveVersion(
   context: ActionContext,
   row: ActionRow,
-  { version: { planned, evaluation }, input, caller, proven }: Approval & { version: Version },
+  { version: { planned, evaluation }, ...approval }: Approval & { version: Version },
 ): Promise<ActionRow> {
   const { analysis, decision } = evaluation;
+  const { caller } = approval;
   if (decision.effect === "deny") {
     const message = `Cannot approve the edited version: policy blocks it: ${decision.reason}`;
     throw new GateError("conflict", message, { fields: { decision } });
@@ -199,9 +234,7 @@ async function approveVersion(
   const held = { changes, scripts, accesses, ...programs && { programs } };
   const proposed = { content_sha256, command, digest, held };
   return await commitApproval(context, row, {
-    input,
-    caller,
-    proven,
+    ...approval,
     edit: {
       fields: { ...fields, edited: true, analysis, proposed },
       statements: await keepContents(context.services, planned.contents),
@@ -216,16 +249,79 @@ async function approveVersion(
   });
 }
 
-/** Commits the approval and executes the action. Returns the row after it. */
+/**
+ * Commits the approval and executes the action. Returns the row after it: still held if its route
+ * asks more people.
+ */
 async function commitApproval(
   context: ActionContext,
   row: ActionRow,
-  { input, caller, proven, edit }: Approval,
+  approval: Approval,
 ): Promise<ActionRow> {
+  const now = approval.is_routed
+    ? await context.voting.run(() => vote(context, row, approval))
+    : await tryApprove(context, row, approval) ?? await refuseLate(context, row, "approve");
+  if (now.status !== "approved") return now;
+  context.services.budgets.renew(row);
+  return executorOf(now) === "gate" ? await executeApproved(context, now) : now;
+}
+
+/** Counts the approval of a routed action; approves every other action. */
+async function vote(
+  context: ActionContext,
+  seen: ActionRow,
+  approval: Approval,
+): Promise<ActionRow> {
+  // An escalation may come between the count and the commit. The votes are then counted again.
+  for (let tries = 1; tries < MAX_TRIES; tries++) {
+    const row = await loadPending(context, seen.id, "approve", seen.digest);
+    const voted = await tryVote(context, row, approval);
+    if (voted) return voted;
+    if (!await isUnchanged(context, row)) break;
+  }
+  return await refuseLate(context, seen, "approve");
+}
+
+const MAX_TRIES = 5;
+
+/** Returns null if the action changed meanwhile. */
+async function tryVote(
+  context: ActionContext,
+  row: ActionRow,
+  approval: Approval,
+): Promise<ActionRow | null> {
+  const { caller, proven, edit, input } = approval;
+  const ballot = await ballotOf(context, row, caller);
+  if (ballot === "voted") return row;
+  if (ballot === null) return await tryApprove(context, row, approval);
+  const digest = edit?.fields.digest ?? row.digest;
+  const is_deciding = decides(ballot, edit !== undefined);
+  const cast = { verdict: "approve" as const, digest, reason: input.reason ?? null };
+  // The approval that follows the deciding vote carries its proof.
+  const event = voteEvent(row, ballot, caller, { ...cast, ...is_deciding ? {} : proven });
+  if (is_deciding) return await tryApprove(context, row, approval, event);
+  return await recordVote(
+    context,
+    row,
+    event,
+    edit && {
+      to: edit.fields,
+      earlier: [edit.event],
+      before: edit.statements,
+    },
+  );
+}
+
+async function tryApprove(
+  context: ActionContext,
+  row: ActionRow,
+  { input, caller, proven, edit }: Approval,
+  vote?: NewEvent,
+): Promise<ActionRow | null> {
   const reason = input.reason ?? null;
   const remembering = input.remember &&
     await rememberApproval(context.services, { ...row, ...edit?.fields }, input.remember, caller);
-  const approved = await decide(context, row, "approve", {
+  return await tryDecide(context, row, {
     to: {
       ...edit?.fields,
       status: "approved",
@@ -243,13 +339,12 @@ async function commitApproval(
       edited: edit !== undefined,
       ...proven,
     },
-    earlier: edit && [edit.event],
+    // The check of a proof expects the edit right before the approval.
+    earlier: [...vote ? [vote] : [], ...edit ? [edit.event] : []],
     later: remembering && [remembering.event],
     before: edit?.statements,
     after: remembering && ((changed) => [remembering.statement(changed)]),
   });
-  context.services.budgets.renew(row);
-  return executorOf(approved) === "gate" ? await executeApproved(context, approved) : approved;
 }
 
 /** Decides on a held action. One caller wins, before the deadline, for the plan that was loaded. */
@@ -259,16 +354,52 @@ async function decide(
   verb: string,
   change: Omit<Transition, "from">,
 ): Promise<ActionRow> {
-  const { services, deadlines } = context;
+  let seen = row;
+  for (let tries = 1; tries < MAX_TRIES; tries++) {
+    const decided = await tryDecide(context, seen, change);
+    if (decided) return decided;
+    if (row.route === null || !await isUnchanged(context, row)) break;
+    seen = await loadAction(context.services, row.id);
+  }
+  return await refuseLate(context, row, verb);
+}
+
+/** Returns null if the action was decided or changed meanwhile, or has expired. */
+async function tryDecide(
+  { services }: ActionContext,
+  row: ActionRow,
+  { later = [], ...change }: Omit<Transition, "from">,
+): Promise<ActionRow | null> {
   const now = timestamp(services.environment);
-  const decided = await transition(services, row, {
+  return await transition(services, row, {
     ...change,
     to: { ...change.to, decided_at: now },
-    from: { status: "pending", digest: row.digest, unexpired_at: now },
+    from: {
+      status: "pending",
+      digest: row.digest,
+      unexpired_at: now,
+      // The votes and escalations before it were read on this state.
+      ...row.route && { decision_id: row.decision_id },
+    },
+    later: [...later, ...await closing(services, row)],
   });
-  if (decided) return decided;
+}
+
+/** Whether the action still waits for a decision on the same version. */
+async function isUnchanged({ services }: ActionContext, row: ActionRow): Promise<boolean> {
+  const { status, digest, expires_at } = await loadAction(services, row.id);
+  const now = timestamp(services.environment);
+  return status === "pending" && digest === row.digest && (expires_at === null || expires_at > now);
+}
+
+/** @throws GateError `conflict`: another decision, or the deadline, came first */
+async function refuseLate(
+  { services, deadlines }: ActionContext,
+  { id }: ActionRow,
+  verb: string,
+): Promise<never> {
   await deadlines.expireDue();
-  const current = await loadAction(services, row.id);
+  const current = await loadAction(services, id);
   throw notPossible(current, verb, `it is ${current.status}`);
 }
 

@@ -3,6 +3,7 @@ import { detailConflicts } from "../conflicts/conflicts.ts";
 import { shownText } from "../contents.ts";
 import { type ActionServices, loadAction } from "../context.ts";
 import { frozenScripts } from "../guarding/project_guard.ts";
+import { describeApprovals } from "../review/approvals.ts";
 import { describeBase } from "../review/rebase.ts";
 import { obstacleTo } from "../review/recheck.ts";
 import { type NewState, type Plan, type PlannedChange, signedOf, wantsOutside } from "../plan.ts";
@@ -38,6 +39,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     files: await nativeFiles(services, row.plan),
     conflicts: await detailConflicts(services, row),
     base,
+    approvals: await describeApprovals(services, row),
     obstacle: await obstacleTo(services, row, { has_base: base !== null }),
     input: isGateTool(row.tool) ? null : row.plan?.input ?? null,
     proposed: await proposedOf(services, row),

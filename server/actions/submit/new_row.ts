@@ -112,6 +112,7 @@ const UNDECIDED = {
   exit_code: null,
   error: null,
   proposed: null,
+  route: null,
   decision_id: null,
   claim_id: null,
   claimed_by: null,

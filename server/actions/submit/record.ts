@@ -5,7 +5,7 @@ import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { noteConflicts, pathsOf } from "../conflicts/conflicts.ts";
 import { insertHeldPaths } from "../conflicts/store.ts";
 import { keepContents } from "../contents.ts";
-import { type ActionContext, timestamp } from "../context.ts";
+import { type ActionContext, type ActionServices, timestamp } from "../context.ts";
 import { executeNew, MAX_READ_BYTES, unreadable } from "../execute/execute.ts";
 import {
   type ActionRow,
@@ -22,7 +22,9 @@ import { executorOf, toolOf } from "../tools.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
 import { type ActionEvaluation, withoutSandbox } from "./evaluate.ts";
 import { findUse } from "./grant_use.ts";
+import { routeOf } from "./held_route.ts";
 import { overLimit } from "../intake.ts";
+import { firstNotice } from "../review/notices.ts";
 import { newRow, type RowParts } from "./new_row.ts";
 import { shortenRefused } from "./shorten.ts";
 import type { Planned } from "./plan_action.ts";
@@ -120,7 +122,10 @@ async function useGrantOrHold(
 ): Promise<Submission> {
   const { services } = context;
   await requireQuota(context, entry.row, evaluation);
-  const granted = await findUse(services, entry.row, evaluation)
+  const route = await takenRoute(services, entry.row);
+  if (route) entry = { ...entry, row: { ...entry.row, route } };
+  // A grant is one person's approval, and a route asks others or more of them.
+  const granted = route === null && await findUse(services, entry.row, evaluation)
     ? await useGrant(context, entry, evaluation)
     : null;
   if (granted) return granted;
@@ -128,6 +133,17 @@ async function useGrantOrHold(
   services.intake.count(entry.row.session_id, entry.contents);
   const before = await keepContents(services, entry.contents);
   return await hold(context, { ...entry, before }, evaluation);
+}
+
+/** The route of a new action. Where nobody can tell the routes, the action waits without one. */
+async function takenRoute(services: ActionServices, row: NewRow): Promise<NewRow["route"]> {
+  try {
+    return await routeOf(services, row);
+  } catch (error) {
+    if (!(error instanceof GateError) || error.code !== "unavailable") throw error;
+    services.environment.log("error", error.message, { action_id: row.id });
+    return null;
+  }
 }
 
 /** Commits the use of a grant together with the action that it allows. Null without a usable grant. */
@@ -229,7 +245,8 @@ async function hold(
   const { services } = context;
   const { ledger, project_id, environment } = services;
   const { row, caller, before } = entry;
-  const expires_at = timestamp(environment, evaluation.limits.approvalTimeoutSeconds * 1000);
+  const seconds = row.route?.expires_after_seconds ?? evaluation.limits.approvalTimeoutSeconds;
+  const expires_at = timestamp(environment, seconds * 1000);
   const pending = { ...row, expires_at };
   const twin = twinOf(context, row, evaluation);
   const held = await insertNew(services, pending, {
@@ -239,7 +256,7 @@ async function hold(
     events: [submittedEvent(pending, caller)],
   });
   if (held) {
-    context.deadlines.schedule(expires_at);
+    context.deadlines.schedule(firstNotice({ ...pending, events: [] }) ?? expires_at);
     return { row: await noteConflicts(services, held, pathsOf(row)), image: null };
   }
   const open = await findTwin(ledger, twin);
@@ -360,6 +377,7 @@ function submittedEvent(row: NewRow, caller: Caller): NewEvent {
     ...{ status, effect, rule, reason, risk: { score, level } },
     ...sandbox && { sandbox },
     ...outside_because !== null && { outside_because },
+    ...row.route && { route: { id: row.route.id, quorum: row.route.quorum } },
   });
 }
 
