@@ -31,10 +31,10 @@ export function createCommand(io: Io) {
       "after",
       examples("gate agents", "gate agents --watch", "gate agents terminate 4711"),
     )
-    .allowExcessArguments()
-    .action(async ({ project, watch, json }, command) => {
-      // A group with an action of its own takes a mistyped command for an argument.
-      if (command.args.length > 0) (command as unknown as Group).unknownCommand();
+    // A group with an action of its own takes a mistyped command for an argument.
+    .argument("[command]", "one of the commands below; without one it shows the agents")
+    .action(async (mistyped, { project, watch, json }, command) => {
+      if (mistyped !== undefined) (command as unknown as Group).unknownCommand();
       const { client } = await openConnection(io, { scope: "viewer" });
       const show = async () => {
         const snapshot = await unwrap(client.api["agent-monitor"].snapshot.$get());
