@@ -1,9 +1,12 @@
 import { Hono } from "hono";
 import { type AppEnv, describe, query } from "../route.ts";
-import { AnalyticsQuery, AnalyticsSummary } from "./schema.ts";
+import { AnalyticsQuery, AnalyticsSummary, Attention } from "./schema.ts";
 
 interface AnalyticsServices {
-  project: { summarize(window: string): Promise<AnalyticsSummary> };
+  project: {
+    summarize(window: string): Promise<AnalyticsSummary>;
+    attention(window: string): Promise<Attention>;
+  };
 }
 
 /** `/api/analytics`. */
@@ -13,4 +16,10 @@ export const analyticsApi = new Hono<AppEnv<AnalyticsServices>>()
     describe("Get the totals of the last days", AnalyticsSummary),
     query(AnalyticsQuery),
     async (c) => c.json(await c.var.project.summarize(c.req.valid("query").window)),
+  )
+  .get(
+    "/attention",
+    describe("Get how carefully people decide", Attention),
+    query(AnalyticsQuery),
+    async (c) => c.json(await c.var.project.attention(c.req.valid("query").window)),
   );

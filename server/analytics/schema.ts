@@ -58,3 +58,21 @@ export const AnalyticsSummary = z.object({
   }),
 });
 export type AnalyticsSummary = z.infer<typeof AnalyticsSummary>;
+
+/** `GET /api/analytics/attention`: how carefully people decide. */
+export const Attention = z.object({
+  window: z.string(),
+  reviewers: z.array(z.object({
+    reviewer: z.string(),
+    decisions: count,
+    approved: count,
+    median_ms: z.number().nullable()
+      .describe("from the submission, or from the same person's decision before"),
+    characters: count.describe("of the commands and new contents that they decided on"),
+    quick: count.describe("approvals in less time than the text takes to read"),
+    quick_risky: count.describe("of them, actions of high or critical risk"),
+    longest_streak: count.describe("the most quick approvals in a row"),
+    is_streak: z.boolean().describe("five quick approvals in a row or more"),
+  })),
+});
+export type Attention = z.infer<typeof Attention>;

@@ -6,7 +6,8 @@ import { type Intake, overLimit } from "../actions/intake.ts";
 import { Budgets } from "../actions/submit/budgets.ts";
 import { History } from "../actions/submit/history.ts";
 import { DaySums } from "../analytics/day_sums.ts";
-import type { AnalyticsSummary } from "../analytics/schema.ts";
+import { measureAttention } from "../analytics/attention.ts";
+import type { AnalyticsSummary, Attention } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
 import type { Journal } from "../evidence/journal.ts";
@@ -217,6 +218,11 @@ export class Project {
       this.#summary = { state, summary: await summarize([this.daySums], window, now) };
     }
     return this.#summary.summary;
+  }
+
+  /** How carefully people decided in the last days. */
+  attention(window: string): Promise<Attention> {
+    return measureAttention(this.ledger, window, this.#now());
   }
 
   /** The number of pending actions. Cached until the next event. */
