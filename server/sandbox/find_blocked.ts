@@ -36,6 +36,11 @@ const SLICE_MS = 8;
 /** Finds the blocked and the read-only files below a folder. Folders that did not change are not read again. */
 export class BlockedFiles {
   readonly #known = new LRUCache<string, Known>({ max: 32 });
+  readonly #most: number;
+
+  constructor(most_entries = MAX_ENTRIES) {
+    this.#most = most_entries;
+  }
 
   /** The files below `root` with a fate, a hidden folder without what is in it; null for too many entries. */
   async find(root: string, judge: Judge): Promise<Found[] | null> {
@@ -52,7 +57,7 @@ export class BlockedFiles {
       folders.set(folder, seen);
       found.push(...seen.found);
       queue.push(...seen.folders);
-      if ((entries += seen.entries) > MAX_ENTRIES) return null;
+      if ((entries += seen.entries) > this.#most) return null;
       if (performance.now() - since < SLICE_MS) continue;
       await setImmediate();
       since = performance.now();
