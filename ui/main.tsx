@@ -104,6 +104,7 @@ const PAGES = {
 const CHUNKS = [
   ...Object.values(DIALOGS),
   ...Object.values(PAGES),
+  () => import("./card/in_sandbox.tsx"),
   () => import("./approvals/edit_pane.tsx"),
   () => import("./approvals/editor.tsx"),
   () => import("./diff/diff.tsx"),

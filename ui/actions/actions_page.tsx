@@ -1,14 +1,9 @@
 import type { RefObject } from "preact";
 import { useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
-import {
-  ExecutionBadge,
-  RiskBadge,
-  SandboxBadge,
-  StatusBadge,
-  ToolIcon,
-} from "../parts/badges.tsx";
+import { ExecutionBadge, RiskBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
 import { Button } from "../parts/button.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
@@ -177,7 +172,11 @@ function Row({ action, several }: { action: Action; several: boolean }) {
       </td>
       <td>
         <StatusBadge action={action} />
-        {action.decision.sandbox && <SandboxBadge />}
+        {action.decision.sandbox && (
+          <span class="badge tone-quiet">
+            <Icon name="lock" />sandbox
+          </span>
+        )}
       </td>
       <td class="cell-outcome">
         {action.execution !== "none" && <ExecutionBadge execution={action.execution} />}

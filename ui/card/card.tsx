@@ -2,14 +2,13 @@ import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import { runsOwnCode } from "../../server/actions/show/own_code.ts";
-import { describeSandbox, SANDBOX_MEANS } from "../../server/actions/show/sandbox_text.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { DiffMode } from "../diff/diff.tsx";
 import type { Reading } from "../diff/files.tsx";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { useLazy } from "../parts/placeholder.tsx";
+import { useLazy, Waiting } from "../parts/placeholder.tsx";
 import { Headline } from "../parts/sentence.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
@@ -51,7 +50,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         <Unnamed detail={detail} />
         {configWrittenBy(detail) && <Fact name="Config">{ACCEPTED_TOO}</Fact>}
         <WhyHeld detail={detail} />
-        <InSandbox detail={detail} />
+        {(detail.decision.sandbox || detail.outside) && <Sandboxed detail={detail} />}
         <Approvals approvals={detail.approvals} />
         <Effects detail={detail} />
         <Excerpts detail={detail} />
@@ -162,31 +161,9 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
 }
 
 /** The sandbox of a command, or why the agent wants to leave it. */
-function InSandbox({ detail }: { detail: ActionDetail }) {
-  const { decision: { sandbox, effect }, outside } = detail;
-  if (!sandbox && !outside) return null;
-  return (
-    <Fact name="Sandbox">
-      {sandbox && (
-        <p>
-          {effect === "ask" ? "Would run" : "Runs"} in a sandbox:{" "}
-          <Text value={describeSandbox(sandbox)} />
-        </p>
-      )}
-      {outside && (
-        <p>
-          The agent wants it to run outside the sandbox: <Text value={outside.reason} />
-        </p>
-      )}
-      {outside?.earlier && (
-        <p class="quiet">
-          In the sandbox it {outside.earlier.execution}:{" "}
-          <Text value={outside.earlier.error ?? describeSandbox(outside.earlier.sandbox)} />
-        </p>
-      )}
-      <p class="quiet">{SANDBOX_MEANS}</p>
-    </Fact>
-  );
+function Sandboxed({ detail }: { detail: ActionDetail }) {
+  const { value, failed } = useLazy(() => import("./in_sandbox.tsx"));
+  return value ? <value.InSandbox detail={detail} /> : <Waiting failed={failed} />;
 }
 
 function Approvals({ approvals }: Pick<ActionDetail, "approvals">) {

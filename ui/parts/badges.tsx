@@ -77,11 +77,6 @@ export function StatusBadge({ action }: { action: Pick<Action, "status" | "decid
   return <StateBadge state={isAllowed ? ALLOWED : STATUSES[action.status]} />;
 }
 
-/** The mark of a command that runs in a sandbox. */
-export function SandboxBadge() {
-  return <StateBadge state={{ icon: "lock", word: "sandbox", tone: "quiet" }} />;
-}
-
 /** The outcome of the execution in one word. */
 export function ExecutionBadge({ execution }: { execution: Action["execution"] }) {
   return <StateBadge state={EXECUTIONS[execution]} />;

@@ -164,6 +164,14 @@ describe("policy bench", () => {
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(message) });
   });
 
+  test("judges as if the machine had no sandbox on demand", async () => {
+    const ask = (...more: string[]) =>
+      gated.json("policy", "test", "--command", "ls", ...more, "--json");
+    expect(await ask("--no-sandbox")).toMatchObject({ sandbox: null, sandbox_refused: null });
+    expect(await gated.json("policy", "explain", "--command", "ls", "--no-sandbox", "--json"))
+      .toMatchObject({ sandbox: null });
+  });
+
   test("prints the questions per hundred commands of a template, or of each line's policy", async () => {
     const lines = [
       { command: "frobnicate", expect: "any" },

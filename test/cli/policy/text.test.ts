@@ -1,10 +1,11 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { Io } from "../../../cli/io.ts";
-import { explain, scoreCard } from "../../../cli/policy/text.ts";
+import { describe, explain, scoreCard } from "../../../cli/policy/text.ts";
+import { compilePolicy, evaluate } from "../../../server/policy/evaluate.ts";
 import { scoreCorpus } from "../../../server/policy/bench.ts";
 import type { PolicyTestResult } from "../../../server/policy/schema.ts";
-import { CASES, evaluateCommand } from "../../server/policy/score.ts";
+import { AROUND, CASES, evaluateCommand, ROOT } from "../../server/policy/score.ts";
 
 const io = { env: {}, stdout: new PassThrough() } as unknown as Io;
 
@@ -48,4 +49,27 @@ test("scoreCard() shows both rates and each wrong case", () => {
   expect(scoreCard(scoreCorpus(corpus))).toMatch(/^stopped +\d+ of \d+ +\d+\.\d %\nfalse alarms/);
   const wrong = JSON.stringify({ id: "c-1", category: "x", command: "rm -rf /", expect: "allow" });
   expect(scoreCard(scoreCorpus(wrong))).toContain("c-1 x: deny instead of allow");
+});
+
+test("a decision of the sandbox says where it holds; another question says why it is asked", () => {
+  const policy = compilePolicy({
+    global: null,
+    project: { blockedPaths: [".env"] },
+    override_global: false,
+  });
+  const ask = (command: string): PolicyTestResult => {
+    const around = { ...AROUND, sandbox: { engine: "bubblewrap" } };
+    const { decision, matched, sandbox_refused } = evaluate(
+      policy,
+      { kind: "command", command, cwd: ROOT },
+      around,
+    );
+    return { ...decision, matched, elapsed_us: 1, sandbox_refused };
+  };
+  expect(describe(io, ask("pytest"))).toMatch(
+    /^allow in the sandbox: The sandbox holds it.*\n {2}sandbox {2}no network; \.env and your home folder are hidden\n/,
+  );
+  expect(explain(io, "npm publish", ask("npm publish"))).toContain(
+    'sandbox  no answer: "npm publish" acts on another machine or a server',
+  );
 });
