@@ -157,7 +157,9 @@ function fill(value: unknown): unknown {
 }
 
 function writeConfig(blockedPaths: string[]): void {
-  const config = { id: "paths", policies: { ...corpus.policy, blockedPaths } };
+  // The corpus attacks on purpose, all in one session.
+  const endless = { maxDenialsPerSession: 100_000, maxDenialsPerAgent: 100_000 };
+  const config = { id: "paths", policies: { ...corpus.policy, ...endless, blockedPaths } };
   writeFileSync(join(root, "gate.config.json"), JSON.stringify(config));
 }
 
