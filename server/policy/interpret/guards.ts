@@ -119,15 +119,16 @@ export function hasStrayOpener(source: string, script: ParsedScript): boolean {
     if (leaf.inside || !isComment(source.slice(leaf.before, index))) return true;
   }
   const inWord = within(openers.leaves);
-  for (const { index } of source.matchAll(GROUP)) {
-    const leaf = inWord(index + 1);
-    if (!leaf.inside && !isComment(source.slice(leaf.before, index + 1))) return true;
+  for (const { 0: found, index } of source.matchAll(GROUP)) {
+    const at = index + found.length - 2;
+    const leaf = inWord(at);
+    if (!leaf.inside && !isComment(source.slice(leaf.before, at))) return true;
   }
   return openers.inner.some((one) => hasStrayOpener(one.source ?? "", one));
 }
 
-/** `a(#q) ; b`: for the parser a comment begins in the bracket, for zsh it is a part of the word. */
-const GROUP = /[^\s;&|(){}<>$=]\(#/g;
+/** `a(#q) ; b`, `a (#i) ; b`: for the parser a comment begins in the bracket, for zsh it is a part of the word. */
+const GROUP = /[^\s;&|(){}<>$=][ \t]*\(#/g;
 const OPENER = /\$\(|`|\(#/;
 
 /** Returns a lookup of positions in the stretches; positions must ascend. */

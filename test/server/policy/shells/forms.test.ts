@@ -190,6 +190,7 @@ const ACTING: Record<string, string[]> = {
     "read x <<< =(canary)",
     "cat < =(canary)",
     "{ls;cat link}",
+    "ls (#i); tail link",
     "{canary}",
     "{echo >pwned}",
     "cat $^'.env'",
