@@ -1,5 +1,5 @@
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Fate, Judge } from "./judge.ts";
@@ -8,7 +8,8 @@ import type { Fate, Judge } from "./judge.ts";
 export interface Found {
   path: string;
   fate: Fate;
-  kind: "file" | "folder" | "link";
+  /** `unnamed`: its name is no text, so that nothing can be put over it. */
+  kind: "file" | "folder" | "link" | "unnamed";
 }
 
 /** One folder as it was read. */
@@ -83,17 +84,24 @@ function look(folder: string, old: Seen | undefined, judge: Judge): Seen | null 
 function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
   const entries = readdirSync(folder, { withFileTypes: true });
   const names = new Set(entries.map(({ name }) => name));
-  // Git's own folder: what runs code is read-only, and the rest is git's business.
-  if (
-    names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")))
-  ) {
+  const isGit = names.has("HEAD") &&
+    (names.has("commondir") || (names.has("objects") && names.has("refs")));
+  // Of git's own folder, what runs code is read-only, and the rest is git's business. A command can
+  // give every other folder these names, so only the name of this one keeps gate from looking in.
+  if (isGit && basename(folder) === ".git") {
     return { entries: entries.length, folders: [], found: gitParts(folder, names) };
   }
   const folders: string[] = [];
-  const found: Found[] = [];
+  const found: Found[] = isGit ? gitParts(folder, names) : [];
   for (const entry of entries) {
     const path = join(folder, entry.name);
     const kind = kindOf(entry);
+    if (isUnnamed(path)) {
+      // What is in such a folder cannot be told either.
+      const fate = kind === "folder" ? "hidden" : judge(path);
+      if (fate !== null) found.push({ path, fate, kind: "unnamed" });
+      continue;
+    }
     // A service of the machine listens there, outside of the sandbox.
     const isSpecial = kind === "special";
     const fate = isSpecial
@@ -105,6 +113,11 @@ function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
     if (kind === "folder" && fate !== "hidden") folders.push(path);
   }
   return { entries: entries.length, folders, found };
+}
+
+/** Whether the name has bytes that are no text. Reading the folder has replaced them. */
+function isUnnamed(path: string): boolean {
+  return path.includes("\uFFFD") && lstatSync(path, { throwIfNoEntry: false }) === undefined;
 }
 
 function kindOf(entry: Dirent): Found["kind"] | "special" {

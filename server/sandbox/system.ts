@@ -41,6 +41,7 @@ export function systemMounts({ hides_etc = false } = {}): Mount[] {
     ...mounts,
     ...partOf("/var", NEEDED_OF_VAR),
     ...(hides_etc ? [] : SECRETS_OF_ETC.flatMap((name) => hidden(`/etc/${name}`))),
+    ...hidden(BUILDERS_OF_NIX),
     ...partOf("/sys", NEEDED_OF_SYS),
     ...partOf("/run", NEEDED_OF_RUN),
     ...["/proc", "/dev", "/tmp"].map((at) => ({ at, as: "new_folder" as const })),
@@ -78,6 +79,9 @@ const NEEDED_OF_RUN = [
   ...["systemd/resolve/stub-resolv.conf", "systemd/resolve/resolv.conf"],
   ...["resolvconf/resolv.conf", "NetworkManager/resolv.conf", "current-system"],
 ];
+
+/** The socket of a service that builds with a network, outside the sandbox. */
+const BUILDERS_OF_NIX = "/nix/var/nix/daemon-socket";
 
 /** More switches of the kernel, which belong to root and so would be open to an agent of root. */
 const SWITCHES = [

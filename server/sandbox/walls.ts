@@ -64,7 +64,9 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
   const own = privateFolders(gate_home, session_id, user_home);
   for (const name of namedInTmp(input.command)) {
     const path = `/tmp/${name}`;
-    if (!roots.some((root) => isWithin(path, root)) && judge(path) !== "hidden") {
+    const isOfOthers = [gate_home, user_home, ...roots, ...input.strangers]
+      .some((one) => isWithin(path, one));
+    if (!isOfOthers && judge(path) !== "hidden") {
       copyPlainFile(name, "/tmp", own.tmp);
     }
   }
@@ -127,6 +129,15 @@ async function findAll(input: WallsInput): Promise<Found[]> {
       );
     }
     all.push(...found);
+  }
+  const unnamed = all.find(({ kind }) => kind === "unnamed");
+  if (unnamed !== undefined) {
+    throw refused(
+      `the name of ${
+        JSON.stringify(unnamed.path)
+      } has bytes that are no text, so it cannot be hidden`,
+      "let a person rename it, or approve the command outside the sandbox",
+    );
   }
   const inner = strangers.filter((one) =>
     !roots.includes(one) && roots.some((root) => isWithin(one, root))
@@ -199,9 +210,16 @@ function mountsFor({ path, fate, kind }: Found, tops: readonly string[]): Mount[
     return [{ at: path, as: kind === "folder" ? "hidden_folder" : "hidden_file" }];
   }
   const target = realOf(path);
+  if (target === null || tops.some((top) => isWithin(top, target))) return [];
+  if (fate === "hidden") return isContent(target) ? [hiddenAt(target)] : [];
   // Elsewhere it is read-only anyway, and what is hidden there stays hidden.
-  if (target === null || !tops.some((top) => target !== top && isWithin(target, top))) return [];
-  return fate === "hidden" ? [hiddenAt(target)] : [{ at: target, as: "read_only" }];
+  return tops.some((top) => isWithin(target, top)) ? [{ at: target, as: "read_only" }] : [];
+}
+
+/** Whether it can hold a secret; `/dev/null`, to which such links lead too, cannot. */
+function isContent(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return (stats?.isFile() || stats?.isDirectory()) === true && !/^\/(proc|sys)\//.test(path);
 }
 
 function hiddenAt(at: string): Mount {
