@@ -30,8 +30,11 @@ interface Known {
 
 /** A project with more entries gets no sandbox. */
 const MAX_ENTRIES = 200_000;
-/** A change within this time of reading may leave the same time of change. */
-const COARSE_MS = 50;
+/**
+ * A change within this time of reading may leave the same time of change: the kernel's clock is
+ * coarse, and Deno gives whole seconds.
+ */
+const COARSE_MS = 1_100;
 const SLICE_MS = 8;
 
 /** Finds the blocked and the read-only files below a folder. Folders that did not change are not read again. */
