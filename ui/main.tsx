@@ -13,7 +13,7 @@ import { LoginPage } from "./shell/login_page.tsx";
 import { Sidebar } from "./shell/sidebar.tsx";
 import { useAddress } from "./state/address.ts";
 import { key, openKey } from "./state/auth.ts";
-import { openCode } from "./state/code.ts";
+import { loadStyles, openCode } from "./state/code.ts";
 import { bind, openKeys, useKeys } from "./state/keys.ts";
 import { openState, pending } from "./state/live.ts";
 import { openTheme, turnTheme } from "./state/theme.ts";
@@ -49,6 +49,7 @@ function Frame() {
       ["g a", "Approvals", () => address.go("/approvals")],
       ["g h", "Actions", () => address.go("/actions")],
       ["g s", "Sessions", () => address.go("/sessions")],
+      ["g l", "Agents", () => address.go("/agents")],
       ["g e", "Settings", () => address.go("/settings")],
     ),
   ]);
@@ -82,6 +83,7 @@ function Routes() {
       <Route path="/actions/*" component={ActionPage} />
       <Route path="/sessions" component={SessionsPage} />
       <Route path="/sessions/*" component={SessionPage} />
+      <Route path="/agents" component={AgentsPage} />
       <Route path="/settings" component={SettingsPage} />
       <Route default component={NotFoundPage} />
     </Router>
@@ -99,12 +101,14 @@ const PAGES = {
   Action: async () => (await import("./actions/action_page.tsx")).ActionPage,
   Sessions: async () => (await import("./sessions/sessions_page.tsx")).SessionsPage,
   Session: async () => (await import("./sessions/session_page.tsx")).SessionPage,
+  Agents: async () => (await import("./agents/agents_page.tsx")).AgentsPage,
   Settings: async () => (await import("./settings/settings_page.tsx")).SettingsPage,
 };
 const CHUNKS = [
   ...Object.values(DIALOGS),
   ...Object.values(PAGES),
   () => import("./card/in_sandbox.tsx"),
+  loadStyles,
   () => import("./approvals/edit_pane.tsx"),
   () => import("./approvals/editor.tsx"),
   () => import("./diff/diff.tsx"),
@@ -139,6 +143,7 @@ const ActionsPage = lazyPage("Actions");
 const ActionPage = lazyPage("Action");
 const SessionsPage = lazyPage("Sessions");
 const SessionPage = lazyPage("Session");
+const AgentsPage = lazyPage("Agents");
 const SettingsPage = lazyPage("Settings");
 
 function LoadingPage({ name, failed }: { name: string; failed: boolean }) {

@@ -227,6 +227,7 @@ async function fill(): Promise<Record<string, string>> {
     nobody: "/actions/00000000-0000-7000-8000-000000000000",
     sessions: "/sessions",
     session: `/sessions/${done.session_id}`,
+    agents: "/agents",
     step: `/sessions/${done.session_id}?action=${done.id}`,
     nowhere: "/policy",
   };

@@ -1,5 +1,6 @@
 import type { RefObject } from "preact";
 import { Key } from "../parts/button.tsx";
+import { Choice } from "../parts/choice.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { useAddress } from "../state/address.ts";
@@ -53,33 +54,6 @@ export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | n
         </button>
       )}
     </form>
-  );
-}
-
-interface ChoiceProps {
-  name: string;
-  label: string;
-  all: string;
-  options: Record<string, string>;
-}
-
-function Choice({ name, label, all, options }: ChoiceProps) {
-  const address = useAddress();
-  return (
-    <label class="choice">
-      <span class="visually-hidden">{label}</span>
-      <select
-        value={address.query[name] ?? ""}
-        onChange={(event) =>
-          address.set({ [name]: event.currentTarget.value, cursor: null }, { push: true })}
-      >
-        <option value="">{all}</option>
-        {Object.entries(options).map(([value, word]) => (
-          <option key={value} value={value}>{word}</option>
-        ))}
-      </select>
-      <Icon name="chevron" />
-    </label>
   );
 }
 

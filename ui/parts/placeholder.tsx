@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { provenKey } from "../state/auth.ts";
+import { loadStyles } from "../state/code.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { Text } from "./text.tsx";
 import { number } from "./words.ts";
@@ -57,8 +58,8 @@ export function More({ rest, next, onMore }: MoreProps) {
 }
 
 /**
- * A value from a separate chunk; null until loaded. The daemon proves itself first: a chunk from
- * another program would run with everything that this page holds.
+ * A value from a separate chunk; null until it and its styles are loaded. The daemon proves itself
+ * first: a chunk from another program would run with everything that this page holds.
  */
 export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: boolean } {
   const [state, setState] = useState<{ value: T | null; failed: boolean }>({
@@ -67,8 +68,8 @@ export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: b
   });
   useEffect(() => {
     let mounted = true;
-    provenKey().then(load).then(
-      (value) => mounted && setState({ value, failed: false }),
+    provenKey().then(() => Promise.all([load(), loadStyles()])).then(
+      ([value]) => mounted && setState({ value, failed: false }),
       () => mounted && setState({ value: null, failed: true }),
     );
     return () => {

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { provenKey } from "../state/auth.ts";
+import { loadStyles } from "../state/code.ts";
 import { connection } from "../state/events.ts";
 
 const parts = signal<Awaited<ReturnType<typeof load>> | null>(null);
@@ -37,6 +38,7 @@ async function load() {
     import("../../server/proof/check_challenge.ts"),
     import("../../server/actions/show/check_shown.ts"),
     import("../approvals/accept_config.ts"),
+    loadStyles(),
   ]);
   return { FirstRun, UnlockDialog };
 }

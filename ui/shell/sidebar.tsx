@@ -31,7 +31,13 @@ const PAGES: readonly { title: string; pages: readonly PageLink[] }[] = [
       { path: "/sessions", name: "Sessions", icon: "layers" },
     ],
   },
-  { title: "Machine", pages: [{ path: "/settings", name: "Settings", icon: "settings" }] },
+  {
+    title: "Machine",
+    pages: [
+      { path: "/agents", name: "Agents", icon: "terminal" },
+      { path: "/settings", name: "Settings", icon: "settings" },
+    ],
+  },
 ];
 
 /** The sidebar: project, pages, tools and connection. */

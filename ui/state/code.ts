@@ -19,3 +19,18 @@ export async function loadAllCode(): Promise<void> {
   await provenKey();
   await Promise.all(chunks.map((load) => load()));
 }
+
+let styles: Promise<void> | null = null;
+
+/**
+ * Applies the styles of the pages that load later. A browser does not load the link of `index.html`
+ * until it becomes a style sheet. @throws Error if the styles cannot be loaded
+ */
+export function loadStyles(): Promise<void> {
+  return styles ??= new Promise((resolve, reject) => {
+    const link = document.querySelector<HTMLLinkElement>('link[rel="alternate"]')!;
+    link.onload = () => resolve();
+    link.onerror = () => reject(new Error("Cannot load the styles: reload the page"));
+    link.rel = "stylesheet";
+  });
+}

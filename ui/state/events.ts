@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { createParser } from "eventsource-parser";
-import type { StreamEvent } from "../../server/events/schema.ts";
+import type { StreamEvent, Topic } from "../../server/events/schema.ts";
 import { distrust, forgetKey, provenKey } from "./auth.ts";
 
 /** Whether the page receives changes. */
@@ -17,6 +17,22 @@ const RETRY_MS = [250, 500, 1000, 2000, 5000];
 // The daemon sends a comment every 15 s. After two missing comments the connection counts as lost.
 const SILENCE_MS = 35_000;
 
+const topics = new Set<Topic>(["actions", "approvals", "sessions"]);
+let reopen = () => {};
+
+/**
+ * Receives the events of one more topic until the returned function is called. The page keeps one
+ * connection, because a browser opens few to one daemon.
+ */
+export function follow(topic: Topic): () => void {
+  topics.add(topic);
+  reopen();
+  return () => {
+    topics.delete(topic);
+    reopen();
+  };
+}
+
 /**
  * Reads the daemon's events until the returned function is called, and resumes after a lost
  * connection. It uses fetch because an EventSource cannot send the key.
@@ -31,8 +47,12 @@ async function run(handlers: EventHandlers, closed: AbortSignal): Promise<void> 
   let last = "";
   let failures = 0;
   while (!closed.aborted) {
+    const turn = new AbortController();
+    const end = () => turn.abort();
+    closed.addEventListener("abort", end, { signal: turn.signal });
+    reopen = end;
     try {
-      const response = await open(last, closed);
+      const response = await open(last, turn.signal);
       connection.value = "live";
       failures = 0;
       if (last === "") handlers.resync();
@@ -43,13 +63,14 @@ async function run(handlers: EventHandlers, closed: AbortSignal): Promise<void> 
           else handlers.event(JSON.parse(data) as StreamEvent);
         },
       });
-      await read(response.body!, closed, feed);
+      await read(response.body!, turn.signal, feed);
     } catch {
-      failures += 1;
+      if (!turn.signal.aborted) failures += 1;
     }
     if (closed.aborted) return;
     // The connection has ended: another program may answer from now on.
     distrust();
+    if (turn.signal.aborted) continue;
     connection.value = failures > 1 ? "offline" : "connecting";
     await pause(RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!, closed);
   }
@@ -61,7 +82,7 @@ async function open(last: string, closed: AbortSignal): Promise<Response> {
     "X-Gate-Key": await provenKey(),
   };
   if (last) headers["Last-Event-ID"] = last;
-  const url = "/api/events?topics=actions,approvals,sessions";
+  const url = `/api/events?topics=${[...topics]}`;
   const response = await fetch(url, { headers, credentials: "omit", signal: closed });
   if (response.status === 401) forgetKey();
   if (!response.ok || !response.body) throw new Error(`events: ${response.status}`);
