@@ -112,7 +112,7 @@ function withoutEngine(evaluation: Evaluation): Evaluation {
 const MOST_LISTED = 60;
 
 /** The sandbox that a policy makes, as a person reads it. */
-function sandboxOf(
+export function sandboxOf(
   { sandbox: { network, hosts, writable }, rules }: CompiledPolicy,
   engine: string,
   { roots, user_home, gate_home }: Pick<EvaluationOptions, "roots" | "user_home" | "gate_home">,

@@ -4,6 +4,7 @@ import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
 import type { Sandbox } from "../policy/schema.ts";
 import { BlockedFiles } from "./find_blocked.ts";
 import { type Judge, judgeOf } from "./judge.ts";
+import { Lanes } from "./lanes.ts";
 import { removePrivateFolders } from "./private_folders.ts";
 import type { Walls } from "./schema.ts";
 import { refused, wallsOf } from "./walls.ts";
@@ -33,6 +34,8 @@ const MAX_RUNNING = 1_000;
 
 /** Builds the walls of commands, and finds what appeared behind them. */
 export class Sandboxes {
+  /** Which commands run in a sandbox and which run beside it. */
+  readonly lanes = new Lanes();
   readonly #gate_home: string;
   readonly #engine: () => Promise<SandboxEngine | null>;
   readonly #blocked = new BlockedFiles();

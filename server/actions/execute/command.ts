@@ -31,7 +31,7 @@ import { toolOf } from "../tools.ts";
 import { actorOf, transition } from "../transition.ts";
 import { failUnstarted } from "./execute.ts";
 import { runOf } from "./proved_run.ts";
-import { endWalls, wallsFor } from "./walled.ts";
+import { endWalls, enterSide, wallsFor } from "./walled.ts";
 
 /** Gives an approved command to the one process that claims it first. */
 export async function claim(
@@ -44,12 +44,13 @@ export async function claim(
   const { services } = context;
   const row = await loadAction(services, id);
   if (whyNotClaimable(row) !== null) throw notClaimable(row);
-  await recheckOrFail(services, row);
-  const { limits } = (await services.config.inForce()).compiled;
-  const kept = await keepFiles(services, row, limits);
-  const walls = await buildWalls(services, row);
-  const claimed = await commitClaim(context, row, kept, { by: input.holder ?? caller.id, caller });
-  if (!claimed) throw notClaimable(await loadAction(services, id));
+  const key = crypto.randomUUID();
+  const started = await startInSide(context, row, input, { caller, key });
+  if (!started) {
+    services.sandboxes.lanes.leave(key);
+    throw notClaimable(await loadAction(services, id));
+  }
+  const { claimed, walls, limits } = started;
   const run = walls ? null : await runOf(services, claimed);
   return {
     action: publicOf(claimed),
@@ -61,6 +62,35 @@ export async function claim(
     run,
     walls,
   };
+}
+
+/**
+ * Starts the command in the sandbox or outside it. What its decision is about is checked after it has
+ * entered that side: from then on no command of the other side changes it. Null if another claim won.
+ */
+async function startInSide(
+  context: ActionContext,
+  row: ActionRow,
+  input: ClaimInput,
+  { caller, key }: { caller: Caller; key: string },
+): Promise<{ claimed: ActionRow; walls: Walls | null; limits: PolicyLimits } | null> {
+  const { services } = context;
+  try {
+    const side = await orFail(services, row, () => enterSide(services, row, key));
+    await recheckOrFail(services, row);
+    const { limits } = (await services.config.inForce()).compiled;
+    const kept = await keepFiles(services, row, limits);
+    const walled = await orFail(services, row, () => wallsFor(services, row, { side, key }));
+    const decision = walled && !row.decision.sandbox
+      ? { decision: { ...row.decision, sandbox: walled.sandbox } }
+      : {};
+    const by = { by: input.holder ?? caller.id, caller };
+    const claimed = await commitClaim(context, row, { ...kept, ...decision }, by);
+    return claimed && { claimed, walls: walled?.walls ?? null, limits };
+  } catch (error) {
+    services.sandboxes.lanes.leave(key);
+    throw error;
+  }
 }
 
 /**
@@ -126,10 +156,14 @@ async function recheckOrFail(services: ActionServices, row: ActionRow): Promise<
   }
 }
 
-/** The walls of the command. Without them the action fails, because it never runs outside instead. */
-async function buildWalls(services: ActionServices, row: ActionRow): Promise<Walls | null> {
+/** Fails the action if this step fails: a command never runs outside its sandbox instead. */
+async function orFail<T>(
+  services: ActionServices,
+  row: ActionRow,
+  step: () => Promise<T>,
+): Promise<T> {
   try {
-    return await wallsFor(services, row);
+    return await step();
   } catch (error) {
     await failUnstarted(services, row, messageOf(error));
     throw error;
@@ -200,7 +234,10 @@ async function commitStart(
     },
     by: actorOf(caller, row.agent),
     type: "action.started",
-    why: { claimed_by, reversibility: kept.reversibility, ...guarded },
+    why: {
+      ...{ claimed_by, reversibility: kept.reversibility, ...guarded },
+      ...kept.decision?.sandbox && { sandbox: kept.decision.sandbox },
+    },
   });
   deadlines.schedule(started_at);
   return claimed;
@@ -223,6 +260,7 @@ async function commitResult(
   const result = resultOf(input, output, sha256);
   // Before the effects are read, so that what was undone is none of them.
   const guarded = [...await endGuarding(services, row), ...await endWalls(services, row)];
+  services.sandboxes.lanes.end(row.id);
   const effects = withGuarded(row, await effectsOf(services, row), guarded);
   return await transition(services, row, {
     // After a restart the outcome counts as unknown until the process that kept running it reports.

@@ -1,5 +1,8 @@
+import { sandboxOf } from "../../policy/contain.ts";
 import type { Sandbox } from "../../policy/schema.ts";
+import type { Lane } from "../../sandbox/lanes.ts";
 import type { Walls } from "../../sandbox/schema.ts";
+import { refused } from "../../sandbox/walls.ts";
 import type { ActionServices } from "../context.ts";
 import { reportRemoved } from "../guarding/report.ts";
 import { restore, type Restored } from "../guarding/restore.ts";
@@ -8,22 +11,79 @@ import type { ActionRow } from "../store.ts";
 import { evaluateAgain } from "../submit/evaluate.ts";
 import { join } from "node:path";
 
+/** Where a command runs: in the sandbox, outside without a person, or outside because of one. */
+export type Side = "behind" | "outside" | null;
+
+/**
+ * The side on which a claimed command runs, entered under this key. A proved command runs in the
+ * sandbox too while another one does. @throws GateError `conflict` if it cannot start yet
+ */
+export async function enterSide(
+  services: ActionServices,
+  row: ActionRow,
+  key: string,
+): Promise<Side> {
+  const { lanes } = services.sandboxes;
+  const { decision, decided_by } = row;
+  const isOutside = !decision.sandbox;
+  if (isOutside && (decided_by !== "policy" || decision.grant_id !== undefined)) return null;
+  if (isOutside && lanes.outside(key, await laneOf(services, row))) return "outside";
+  await goBehind(services, row, key);
+  return "behind";
+}
+
+async function goBehind(services: ActionServices, row: ActionRow, key: string): Promise<void> {
+  const { lanes } = services.sandboxes;
+  lanes.leave(key);
+  if (await lanes.behind(key, await laneOf(services, row))) return;
+  throw refused(
+    "a command outside the sandbox works in the same project, and one could deceive the other",
+    "submit it again when the other command has ended",
+  );
+}
+
+/** An outcome that nobody reports counts as unknown after this time. */
+const UNREPORTED_MS = 60_000;
+
+async function laneOf({ roots, config }: ActionServices, row: ActionRow): Promise<Lane> {
+  const { limits } = (await config.inForce()).compiled;
+  return {
+    action_id: row.id,
+    folders: roots.includes("/") ? [row.cwd ?? row.root] : roots,
+    at_most_ms: limits.commandTimeoutSeconds * 1000 + UNREPORTED_MS,
+  };
+}
+
 /**
  * The walls behind which a claimed command runs; null if it runs outside. @throws GateError `conflict`
  * if they cannot be built: then the command must not run
  */
-export async function wallsFor(services: ActionServices, row: ActionRow): Promise<Walls | null> {
-  const sandbox = await sandboxFor(services, row);
-  if (sandbox === null) return null;
+export async function wallsFor(
+  services: ActionServices,
+  row: ActionRow,
+  { side, key }: { side: Side; key: string },
+): Promise<Walled | null> {
+  const decided = await sandboxFor(services, row);
+  if (decided === null && side !== "behind") return null;
+  // The files have changed since the decision, so that its text is no longer proved.
+  if (side !== "behind") await goBehind(services, row, key);
   const { sandboxes, config, sessions, neighbours } = services;
   const { home_project } = await sessions.get(row.session_id);
   const { compiled, around } = await config.inForce(home_project ?? undefined);
-  return await sandboxes.build({
+  const sandbox = decided ?? sandboxOf(compiled, around.sandbox?.engine ?? "none", around);
+  const walls = await sandboxes.build({
     ...{ action_id: row.id, session_id: row.session_id, sandbox, compiled, around },
     command: row.command!,
     cwd: row.cwd!,
     projects: await neighbours.roots(),
   });
+  return { walls, sandbox };
+}
+
+/** The walls of a command, and what its decision says about them. */
+export interface Walled {
+  walls: Walls;
+  sandbox: Sandbox;
 }
 
 /** The policy answers again, because a row of the ledger may have been changed by another program. */

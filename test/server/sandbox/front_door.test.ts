@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { engineOnce } from "../../../server/sandbox/engine.ts";
 import { policyTemplate } from "../../../server/policy/templates.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
@@ -83,6 +83,49 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     for (const { quarantine } of paths) expect(readFileSync(quarantine, "utf8")).toBe("made");
     expect(existsSync(join(gate.root, "new/plain"))).toBe(true);
     expect(await run("true")).toMatchObject({ status: "approved", execution: "succeeded" });
+  });
+
+  test("a proved command runs in the sandbox too while another one does, and says so", async () => {
+    const gate = await createTestGate({
+      ...sandboxed,
+      policies: { ...policyTemplate("balanced"), commandTimeoutSeconds: 60 },
+    });
+    const key = join(gate.root, "../key.txt");
+    writeFileSync(key, "SECRET\n");
+    const [run, other] = [await connect(gate), await connect(gate)];
+    const swap = "python3 -c \"import os, time; os.unlink('src/a.txt'); " +
+      `os.symlink('${key}', 'src/a.txt'); open('src/ready', 'w').close()\n` +
+      "while not os.path.exists('src/go'): time.sleep(0.01)\"";
+    const swapping = other(swap, { wait_ms: 30_000 });
+    await vi.waitFor(() => expect(existsSync(join(gate.root, "src/ready"))).toBe(true), 10_000);
+    const proved = await run("wc -l src/ready", { wait_ms: 15_000 });
+    expect(proved).toMatchObject({
+      execution: "succeeded",
+      decision: { effect: "allow", sandbox: { engine: "bubblewrap" } },
+    });
+    writeFileSync(join(gate.root, "src/go"), "");
+    expect(await swapping).toMatchObject({ execution: "succeeded" });
+    const started = (await gate.audit()).filter(({ type }) => type === "action.started");
+    expect(started.at(-1)!.data).toMatchObject({ sandbox: { engine: "bubblewrap" } });
+    const after = await run("wc -l src/ready", { wait_ms: 15_000 });
+    expect(after).toMatchObject({ execution: "succeeded", decision: { sandbox: null } });
+  });
+
+  test("a sandboxed command starts when no proved one runs any more", async () => {
+    const gate = await createTestGate(sandboxed);
+    const key = join(gate.root, "../key.txt");
+    writeFileSync(key, "SECRET\n");
+    const [run, other] = [await connect(gate), await connect(gate)];
+    const reading = run("sleep 1 && cat src/a.txt", { wait_ms: 15_000 });
+    await vi.waitFor(async () => {
+      expect((await gate.audit()).some(({ type }) => type === "action.started")).toBe(true);
+    }, 10_000);
+    const swapped = await other(
+      `python3 -c "import os; os.unlink('src/a.txt'); os.symlink('${key}', 'src/a.txt')"`,
+      { wait_ms: 15_000 },
+    );
+    expect(await reading).toMatchObject({ execution: "succeeded", output: "one\n" });
+    expect(swapped).toMatchObject({ execution: "succeeded" });
   });
 
   test("what a person approves runs outside", async () => {

@@ -1,0 +1,98 @@
+import { realpathSync } from "node:fs";
+import { LRUCache } from "lru-cache";
+import { gitFoldersOf } from "../runtime/git_folder.ts";
+import { isWithin } from "./bubblewrap.ts";
+
+/** A command that runs, or is about to. */
+export interface Lane {
+  action_id: string;
+  /** Real paths of the folders in which it works. */
+  folders: readonly string[];
+  /** It has ended after this time, whether it is reported or not. */
+  at_most_ms: number;
+}
+
+type Side = "behind" | "outside";
+
+const MAX_RUNNING = 10_000;
+/** Shorter than a claim waits for its answer. */
+const WAIT_MS = 7_000;
+
+/**
+ * Keeps commands in a sandbox apart from commands that run outside because their text is proved. A
+ * proof is about the files as they were: a sandboxed command that runs at the same time could put a
+ * link or a repository with hooks where the proof found none.
+ */
+export class Lanes {
+  readonly #running = new LRUCache<string, Lane & { side: Side }>({ max: MAX_RUNNING });
+  readonly #wait_ms: number;
+  #waiting: (() => void)[] = [];
+
+  constructor(wait_ms = WAIT_MS) {
+    this.#wait_ms = wait_ms;
+  }
+
+  /** Whether the command may start outside, because no sandboxed command works in its folders. */
+  outside(key: string, lane: Lane): boolean {
+    if (this.#meets(lane, "behind")) return false;
+    this.#enter(key, lane, "outside");
+    return true;
+  }
+
+  /** Waits until no proved command works in its folders; false if that takes too long. */
+  async behind(key: string, lane: Lane): Promise<boolean> {
+    const late = AbortSignal.timeout(this.#wait_ms);
+    while (this.#meets(lane, "outside")) {
+      if (late.aborted) return false;
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+        late.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+    this.#enter(key, lane, "behind");
+    return true;
+  }
+
+  /** The attempt with this key did not become a run. */
+  leave(key: string): void {
+    this.#running.delete(key);
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  /** The command of this action has ended. */
+  end(action_id: string): void {
+    for (const [key, lane] of [...this.#running.entries()]) {
+      if (lane.action_id === action_id) this.leave(key);
+    }
+  }
+
+  #enter(key: string, lane: Lane, side: Side): void {
+    this.#running.set(key, { ...lane, side }, { ttl: lane.at_most_ms });
+  }
+
+  #meets({ folders, action_id }: Lane, side: Side): boolean {
+    const others = [...this.#running.values()].filter((one) =>
+      one.side === side && one.action_id !== action_id
+    );
+    if (others.length === 0) return false;
+    const own = areasOf(folders);
+    return others.some((other) =>
+      areasOf(other.folders).some((one) =>
+        own.some((area) => isWithin(area, one) || isWithin(one, area))
+      )
+    );
+  }
+}
+
+/** The folders with those of git that lie elsewhere. */
+function areasOf(folders: readonly string[]): string[] {
+  return [...folders, ...folders.flatMap(gitFoldersOf).map(realOf)];
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
