@@ -107,6 +107,7 @@ const PAGES = {
 const CHUNKS = [
   ...Object.values(DIALOGS),
   ...Object.values(PAGES),
+  () => import("./card/conflicts.tsx"),
   () => import("./card/in_sandbox.tsx"),
   loadStyles,
   () => import("./approvals/edit_pane.tsx"),

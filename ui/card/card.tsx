@@ -16,7 +16,6 @@ import { bytesOf, count } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { daemon } from "../state/live.ts";
 import { Programs, WhatItDoes } from "./command.tsx";
-import { ChangedBase, Conflicts } from "./conflicts.tsx";
 import { Content } from "./content.tsx";
 
 interface CardProps {
@@ -42,9 +41,9 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         <Meta detail={detail} />
       </header>
       {children}
-      {detail.base && <ChangedBase base={detail.base} canEdit={editableOf(detail) !== null} />}
+      {detail.base && <Base base={detail.base} detail={detail} />}
       {detail.obstacle !== null && <Obstacle why={detail.obstacle} />}
-      <Conflicts detail={detail} />
+      {detail.conflicts.length > 0 && <Others detail={detail} />}
       {hidden !== undefined && hidden > 0 && <HiddenNote hidden={hidden} />}
       <dl class="facts">
         <Unnamed detail={detail} />
@@ -158,6 +157,21 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
       )}
     </Fact>
   );
+}
+
+const loadConflicts = () => import("./conflicts.tsx");
+
+/** How the file has changed since the action was held. */
+function Base({ base, detail }: { base: NonNullable<ActionDetail["base"]>; detail: ActionDetail }) {
+  const { value, failed } = useLazy(loadConflicts);
+  const canEdit = editableOf(detail) !== null;
+  return value ? <value.ChangedBase base={base} canEdit={canEdit} /> : <Waiting failed={failed} />;
+}
+
+/** The other sessions that change the same files. */
+function Others({ detail }: { detail: ActionDetail }) {
+  const { value, failed } = useLazy(loadConflicts);
+  return value ? <value.Conflicts detail={detail} /> : <Waiting failed={failed} />;
 }
 
 /** The sandbox of a command, or why the agent wants to leave it. */

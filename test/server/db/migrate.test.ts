@@ -15,6 +15,7 @@ const STEPS: Migration[] = [
 ];
 /** Tables about the file or the machine, which have no project. */
 const MACHINE_WIDE = [
+  "agent_history",
   "kept_changes",
   "kept_lists",
   "config_seals",
