@@ -1,5 +1,6 @@
 import { sandboxOf } from "../../policy/contain.ts";
 import type { Sandbox } from "../../policy/schema.ts";
+import { runsOwnPrograms } from "../../sandbox/git_programs.ts";
 import type { Lane } from "../../sandbox/lanes.ts";
 import type { Walls } from "../../sandbox/schema.ts";
 import { refused } from "../../sandbox/walls.ts";
@@ -16,7 +17,7 @@ export type Side = "behind" | "outside" | null;
 
 /**
  * The side on which a claimed command runs, entered under this key. A proved command runs in the
- * sandbox too while another one does. @throws GateError `conflict` if it cannot start yet
+ * sandbox too while another one does, and if git would run programs of the project. @throws GateError `conflict` if it cannot start yet
  */
 export async function enterSide(
   services: ActionServices,
@@ -27,9 +28,20 @@ export async function enterSide(
   const { decision, decided_by } = row;
   const isOutside = !decision.sandbox;
   if (isOutside && (decided_by !== "policy" || decision.grant_id !== undefined)) return null;
-  if (isOutside && lanes.outside(key, await laneOf(services, row))) return "outside";
+  const isSafe = !await runsOwnCode(services, row);
+  if (isOutside && isSafe && lanes.outside(key, await laneOf(services, row))) return "outside";
   await goBehind(services, row, key);
   return "behind";
+}
+
+/** Whether the command makes git run programs that sandboxed commands can change. */
+async function runsOwnCode(
+  { config, roots }: ActionServices,
+  { analysis, cwd, root }: ActionRow,
+): Promise<boolean> {
+  const { compiled, around } = await config.inForce();
+  if (!around.sandbox || compiled.sandbox.mode === "off") return false;
+  return runsOwnPrograms(analysis?.commands ?? [], [...roots, cwd ?? root]);
 }
 
 async function goBehind(services: ActionServices, row: ActionRow, key: string): Promise<void> {

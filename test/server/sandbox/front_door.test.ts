@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
@@ -109,6 +110,34 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     expect(started.at(-1)!.data).toMatchObject({ sandbox: { engine: "bubblewrap" } });
     const after = await run("wc -l src/ready", { wait_ms: 15_000 });
     expect(after).toMatchObject({ execution: "succeeded", decision: { sandbox: null } });
+  });
+
+  test.each([
+    ["core.hooksPath", "tools", "git commit --allow-empty -m x"],
+    ["include.path", "../tools/settings", "git diff"],
+    ["filter.x.clean", "sh tools/pre-commit", "git add src/a.txt"],
+    ["user.nickname", "a", "git commit --allow-empty -m x"],
+  ])("with %s, git runs programs of the project only in the sandbox", async (key, value, git) => {
+    const gate = await createTestGate(sandboxed);
+    const shell = (...args: string[]) => execFileSync("git", args, { cwd: gate.root });
+    if (!existsSync(join(gate.root, ".git"))) shell("init", "-q");
+    shell("config", "user.name", "a");
+    shell("config", "user.email", "a@b.c");
+    shell("config", key, value);
+    const run = await connect(gate);
+    const written = await run(
+      "python3 -c \"import os; os.makedirs('tools'); h = 'tools/pre-commit'\n" +
+        "open(h, 'w').write('#!/bin/sh\\ntouch ran; touch ~/ran')\n" +
+        "os.chmod(h, 0o755)\n" +
+        "open('tools/settings', 'w').write('[diff]\\n\\texternal = touch ran; true')\n" +
+        "open('.gitattributes', 'w').write('src/* filter=x')\"",
+      { wait_ms: 15_000 },
+    );
+    expect(written).toMatchObject({ execution: "succeeded", decision: { sandbox: {} } });
+    const done = await run(git, { wait_ms: 15_000 });
+    expect(done).toMatchObject({ status: "approved", execution: "succeeded" });
+    const { sandbox } = done.decision as { sandbox: unknown };
+    expect(sandbox !== null).toBe(key !== "user.nickname");
   });
 
   test("a sandboxed command starts when no proved one runs any more", async () => {
