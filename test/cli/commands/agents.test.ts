@@ -10,6 +10,9 @@ import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
+/** Other agents may run on this machine. */
+const SESSION = `s-${crypto.randomUUID()}`;
+
 let gated: GatedProject;
 const started: number[] = [];
 beforeEach(async () => {
@@ -25,7 +28,7 @@ async function startClaude(status: string) {
   const { folder, terminal } = gated;
   const code = "console.log(require('net').createServer().listen(0, '127.0.0.1') && 'ready');";
   const env = {
-    ...{ PATH: terminal.env.PATH, CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: "s1", CODE: code },
+    ...{ PATH: terminal.env.PATH, CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: SESSION, CODE: code },
   };
   const script = 'node -e "$CODE" & exec -a claude sleep 1000';
   const child = spawn("bash", ["-c", script], { cwd: folder, env });
@@ -34,11 +37,11 @@ async function startClaude(status: string) {
   const home = join(terminal.folder, ".claude");
   const at = { cwd: folder, startedAt: Date.now(), procStart: ticksOf(child.pid!) };
   write(join(home, "sessions", `${child.pid}.json`), {
-    ...{ pid: child.pid, sessionId: "s1", version: "2.1.328", status, ...at },
+    ...{ pid: child.pid, sessionId: SESSION, version: "2.1.328", status, ...at },
   });
   const usage = { input_tokens: 3, output_tokens: 42, cache_read_input_tokens: 15_000 };
   const message = { id: "m1", model: "opus", usage, content: [{ type: "text", text: "secret" }] };
-  write(join(home, "projects", folder.replaceAll(/[^A-Za-z0-9]/g, "-"), "s1.jsonl"), {
+  write(join(home, "projects", folder.replaceAll(/[^A-Za-z0-9]/g, "-"), `${SESSION}.jsonl`), {
     ...{ type: "assistant", requestId: "r", timestamp: new Date().toISOString(), message },
   });
   return child;
@@ -55,29 +58,31 @@ function write(path: string, json: object): void {
 
 test("a session is shown, then kept in the history; what it left behind is ended", async () => {
   const child = await startClaude("busy");
-  const { sessions } = await gated.json("agents", "--json");
+  const all = (await gated.json("agents", "--json")).sessions;
+  const sessions = all.filter((one: { session_id: string }) => one.session_id === SESSION);
   expect(sessions).toMatchObject([{
-    ...{ session_id: "s1", agent: "claude-code", pid: child.pid, project_id: "web" },
+    ...{ session_id: SESSION, agent: "claude-code", pid: child.pid, project_id: "web" },
     ...{ status: "working", status_source: "registry", tokens: { total: 15_045 } },
     ports: [{ address: "127.0.0.1" }],
   }]);
   expect(JSON.stringify(sessions)).not.toContain("secret");
   const { stdout } = await gated.good("agents");
-  expect(stdout).toMatch(/^Claude Code\s+works\s+web\s+\S+\s+15 k tokens\s+:\d+/);
+  expect(stdout).toMatch(/^Claude Code\s+works\s+web\s+\S+\s+15 k tokens\s+:\d+/m);
   expect(await gated.json("agents", "--project", "web", "--json"))
-    .toMatchObject({ sessions: [{ session_id: "s1" }] });
+    .toMatchObject({ sessions: [{ session_id: SESSION }] });
 
   child.kill("SIGKILL");
   await once(child, "exit");
   let orphans: { pid: number }[] = [];
   for (const until = Date.now() + 30_000; orphans.length === 0 && Date.now() < until;) {
-    orphans = (await gated.json("agents", "--json")).orphan_ports;
+    const { orphan_ports } = await gated.json("agents", "--json");
+    orphans = orphan_ports.filter((one: { session_id: string }) => one.session_id === SESSION);
     await wait(500);
   }
   const [{ pid }] = orphans as [{ pid: number }];
   started.push(pid);
   expect(await gated.json("agents", "history", "--json")).toMatchObject([
-    { session_id: "s1", agent: "claude-code", end_reason: "killed", tokens: { total: 15_045 } },
+    { session_id: SESSION, agent: "claude-code", end_reason: "killed", tokens: { total: 15_045 } },
   ]);
   expect((await gated.good("agents")).stdout).toContain("gate agents terminate <pid>");
   const asked = await gated.terminal.run(["agents", "terminate", String(pid)]);
@@ -90,7 +95,8 @@ test("a session is shown, then kept in the history; what it left behind is ended
 });
 
 test("a machine without agents is said to have none", async () => {
-  expect((await gated.good("agents", "--project", "web")).stdout).toBe("No coding agent runs.\n");
+  expect((await gated.good("agents", "--project", "web")).stdout)
+    .toMatch(/^No coding agent runs\.\n/);
   expect((await gated.good("agents", "history")).stdout).toBe("No session has ended yet.\n");
   expect(await gated.terminal.run(["agents", "--project", "none"])).toMatchObject({ code: 1 });
 });

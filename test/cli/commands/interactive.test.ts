@@ -237,7 +237,7 @@ test("output on a terminal is coloured unless NO_COLOR is set", async () => {
     JSON.stringify({ id: "web", policies: { defaultEffect: "ask" } }),
   );
   const ask = (person: boolean) =>
-    coloured.run(["policy", "test", "--command", "make"], { person });
+    coloured.run(["policy", "test", "--no-sandbox", "--command", "make"], { person });
   expect((await ask(true)).stdout).toContain("\x1b[33mask\x1b[39m");
   expect((await ask(false)).stdout).toMatch(/^ask: /);
   coloured.env.NO_COLOR = "1";

@@ -347,9 +347,10 @@ test.each([["that ends when asked", "", "terminated"], [
   "a real server %s, left by a session that is gone, is found and ended",
   async (_name, extra, outcome) => {
     const home = emptyHome();
+    const run = crypto.randomUUID();
     const gate = await createTestGate({
       machine: {
-        processes: onlyBelow(openProcessList()),
+        processes: onlyOf(openProcessList(), run),
         terminator: { send: sendSignal, poll_ms: 20, grace_ms: 500, kill_ms: 2_000 },
         ...{ home, env: {} },
       },
@@ -358,7 +359,7 @@ test.each([["that ends when asked", "", "terminated"], [
       "console.log(process.pid))";
     const env = {
       ...{ PATH: process.env.PATH, CLAUDECODE: "1" },
-      ...{ CLAUDE_CODE_SESSION_ID: "gone", CODE: code },
+      ...{ CLAUDE_CODE_SESSION_ID: "gone", CODE: code, RUN: run },
     };
     // The first shell ends at once, so the server's parent is no process of the session.
     const shell = spawn("sh", ["-c", 'node -e "$CODE" &'], { env, detached: true });
@@ -378,9 +379,9 @@ test.each([["that ends when asked", "", "terminated"], [
 );
 
 /** Without the ports of whatever else runs on this machine. */
-function onlyBelow(list: ReturnType<typeof openProcessList>): typeof list {
+function onlyOf(list: ReturnType<typeof openProcessList>, run: string): typeof list {
   const named = async (one: ListeningPort) =>
-    (await list.variablesOf(one.pid, new Set(["CODE"]))).CODE !== undefined;
+    (await list.variablesOf(one.pid, new Set(["RUN"]))).RUN === run;
   return {
     machine: list.machine,
     all: () => list.all(),

@@ -161,6 +161,8 @@ describe("hostile input is a refusal, never a failure", () => {
     const elsewhere = realpathSync(mkdtempSync(join(tmpdir(), "gate-elsewhere-")));
     const at = (tool: string, input: Json) => ({
       ...SPEAK["claude-code"]!.before(tool, input, { cwd: elsewhere, key: "k" }),
+      // One session with as many critical actions would be blocked.
+      session_id: crypto.randomUUID(),
     });
     const home = homedir();
     const SETTINGS = [".claude.json", ".claude/settings.json", ".claude/settings.local.json"]
