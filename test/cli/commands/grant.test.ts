@@ -132,7 +132,7 @@ describe("wrong usage", () => {
     const { id } = await run("deploy $TARGET");
     const ended = await gated.terminal.run(["approve", id, "--remember"]);
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    expect(ended.stderr).toContain("one of its words is unknown: $TARGET");
+    expect(ended.stderr).toContain("one of its words is unknown");
     expect(ended.stderr).toContain(`try: gate approve ${id}`);
   });
 });
