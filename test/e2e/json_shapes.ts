@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DoctorReport } from "../../cli/doctor/schema.ts";
+import { AgentSnapshot, EndedSession } from "../../server/agent_monitor/schema.ts";
 import { Action, ActionDetail, RollbackResult } from "../../server/actions/schema.ts";
 import { AuditVerification, Checkpoint } from "../../server/evidence/schema.ts";
 import { ConfigView, GlobalConfig } from "../../server/config/schema.ts";
@@ -175,6 +176,8 @@ export const SHAPES: Record<string, z.ZodType> = {
   "grant revoke": Grant,
   rollback: RollbackResult,
   log: z.array(Action),
+  agents: AgentSnapshot,
+  "agents history": z.array(EndedSession),
   "session list": z.array(Session),
   "session show": Session,
   "session diff": SessionDiff,
@@ -193,6 +196,7 @@ export const SHAPES: Record<string, z.ZodType> = {
 /** Commands whose output another test checks, with that test. */
 export const ELSEWHERE: Record<string, string> = {
   watch: "a stream of actions, a line each: test/cli/commands/interactive.test.ts",
+  "agents terminate": "a session has to leave a server first: test/cli/commands/agents.test.ts",
   "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",
   "policy replay": "test/cli/policy",
   "policy templates": "the data file server/policy/templates.ts: test/cli/commands/policy.test.ts",
