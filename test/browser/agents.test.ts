@@ -57,16 +57,17 @@ interface ClaudeOptions {
 async function startClaude(options: ClaudeOptions = {}) {
   const { status = "busy", model = "opus", project = "my-app", session_id = id } = options;
   const folder = join(stage.folder, project);
-  const code = "require('net').createServer().listen(0, '127.0.0.1'); console.log('ready')";
+  const code = "require('net').createServer().listen(0, '127.0.0.1'); console.log(process.pid)";
   const mark = { CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: session_id };
   const env = { PATH: process.env["PATH"], CODE: code, WORD: options.listens, ...mark };
   const script = options.listens === undefined
-    ? "echo ready; exec -a claude sleep 1000"
+    ? "echo 0; exec -a claude sleep 1000"
     : 'node -e "$CODE" -- "$WORD" & exec -a claude sleep 1000';
   const child = spawn("bash", ["-c", script], { cwd: folder, env });
   const pid = child.pid!;
   started.push(pid);
-  await once(child.stdout, "data");
+  const [said] = await once(child.stdout, "data");
+  if (options.listens !== undefined) started.push(Number(String(said)));
   const cwd = options.cwd ?? folder;
   const home = join(person, ".claude");
   const procStart = identify(pid)!.start_time.split(":").at(-1);
@@ -203,11 +204,59 @@ test("the scope is the dashboard's, and can be all projects; the URL holds it", 
   expect(page.url()).not.toContain("scope=");
 });
 
+test("what is unsure is said to be, and bars say in words what they show", async () => {
+  await startClaude();
+  const page = await stage.page("/agents?project=shop");
+  await page.route("**/api/agent-monitor/snapshot", async (route) => {
+    const json = await (await route.fetch()).json();
+    const sessions = json.sessions.map((one: object) => ({
+      ...{ ...one, tokens_complete: false, stale: true, cost_usd: 1.234, cost_source: "recorded" },
+      context: { used: 192_000, window: 200_000, percent: 96 },
+      git: { branch: `feat/${RTL}x`, changed_files: 3 },
+      turns: 12,
+    }));
+    await route.fulfill({ json: { ...json, sessions } });
+  });
+  await page.goto(`${stage.gate.url}/agents?project=my-app`);
+  const card = cardOf(page);
+  await card.waitFor();
+  const text = (await card.innerText()).replace(/\s+/g, " ");
+  for (
+    const part of [
+      ...["at least 15,045", "works (may be old)", "$1.23 recorded by Claude Code"],
+      ...["96 %, 192,000 of 200,000 tokens full", "feat/[U+202E]x, 3 changed files", "Requests 12"],
+    ]
+  ) expect(text).toContain(part);
+  const used = card.locator(".bar-used");
+  const [bar, whole] = [await used.boundingBox(), await card.locator(".bar").boundingBox()];
+  expect(bar!.width / whole!.width).toBeCloseTo(0.96, 2);
+  expect(await axe(page)).toEqual([]);
+});
+
+test("cards keep their places while somebody is at them", async () => {
+  await startClaude({ session_id: `${id}-a` });
+  const { registered } = await startClaude({ session_id: `${id}-b`, status: "idle" });
+  const page = await stage.page("/agents?project=my-app");
+  const [a, b] = [cardOf(page, `${id}-a`), cardOf(page, `${id}-b`)];
+  await b.getByText("idles").waitFor();
+  const first = () => page.locator(".agent").first().getAttribute("data-session");
+  expect(await first()).toBe(`claude-code ${id}-a`);
+  await a.hover();
+  registered("waiting");
+  await b.getByText("waits for your answer").waitFor();
+  expect(await first()).toBe(`claude-code ${id}-a`);
+  await page.mouse.move(700, 5);
+  registered("busy");
+  await b.getByText("works", { exact: true }).waitFor();
+  registered("waiting");
+  await b.getByText("waits for your answer").waitFor();
+  expect(await first()).toBe(`claude-code ${id}-b`);
+});
+
 test("a project without agents says so, and leads to those elsewhere", async () => {
   await startClaude();
   const page = await stage.page("/agents?project=shop");
   await page.getByRole("heading", { name: "No coding agent runs in this project." }).waitFor();
-  await page.getByText("No process listens on a port after its session has ended.").waitFor();
   await page.getByText("unavailable: opencode writes none to its database").waitFor();
   await page.getByRole("button", { name: "Show all projects" }).click();
   await cardOf(page).waitFor();
@@ -215,13 +264,14 @@ test("a project without agents says so, and leads to those elsewhere", async () 
 
 test("a machine without agents says so", async () => {
   const page = await stage.page("/agents?project=my-app");
-  // Other tests of this machine may run a process of this name.
+  // Other tests of this machine may run a process of this name, or leave one behind.
   await page.route("**/api/agent-monitor/snapshot", async (route) => {
     const json = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...json, sessions: [] } });
+    await route.fulfill({ json: { ...json, sessions: [], orphan_ports: [] } });
   });
   await page.goto(`${stage.gate.url}/agents?scope=all`);
   await page.getByRole("heading", { name: "No coding agent runs.", exact: true }).waitFor();
+  await page.getByText("No process listens on a port after its session has ended.").waitFor();
   expect(await axe(page)).toEqual([]);
 });
 
@@ -236,7 +286,6 @@ test("what a dead session left behind is ended by name, and only after a questio
     left = mine?.children.find((one: { ports: object[] }) => one.ports.length > 0)?.pid;
     return left !== undefined;
   });
-  started.push(left!);
   child.kill("SIGKILL");
   await once(child, "exit");
   const button = page.getByRole("button", { name: `Terminate process ${left}`, exact: true });
@@ -315,8 +364,6 @@ test.each(
   await page.getByText(/resets in 3 h/).waitFor();
   expect(await widthOver(page)).toBe(0);
   expect(await axe(page)).toEqual([]);
-  const picture = process.env["PICTURES"];
-  if (picture) await page.screenshot({ path: join(picture, `agents-${scheme}-${width}.png`) });
   await card.getByRole("button", { name: /Show 3,\d+ more characters/ }).click();
   expect((await card.locator(".agent-cwd").innerText()).length).toBeGreaterThan(3_900);
   expect(await widthOver(page)).toBe(0);

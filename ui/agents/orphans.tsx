@@ -79,7 +79,7 @@ function Orphan({ orphan, nameOf, onAsk }: OrphanProps & { onAsk: () => void }) 
           {memory_bytes !== null && <span>{bytesOf(memory_bytes)} of memory</span>}
           <LeftBy orphan={orphan} nameOf={nameOf} />
           <span>
-            seen <Ago at={orphan.first_seen_at} said />
+            first seen <Ago at={orphan.first_seen_at} said />
           </span>
           <span>{FINDS[orphan.found_by]}</span>
         </p>
