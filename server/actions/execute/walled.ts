@@ -34,13 +34,18 @@ export async function enterSide(
   return "behind";
 }
 
-/** Whether the command makes git run programs that sandboxed commands can change. */
+/** Programs that run what a project has installed; a rule may allow that by its name. */
+const RUNNERS =
+  /\b(npx|bunx|pnpx|pnpm|yarn|uvx|pipx|(npm|bun)\s+(exec|x)|(uv|poetry)\s+run|bundle\s+exec)\b/;
+
+/** Whether the command runs installed packages, or makes git run programs, that sandboxed commands can change. */
 async function runsOwnCode(
   { config, roots }: ActionServices,
-  { analysis, cwd, root }: ActionRow,
+  { analysis, command, cwd, root }: ActionRow,
 ): Promise<boolean> {
   const { compiled, around } = await config.inForce();
   if (!around.sandbox || compiled.sandbox.mode === "off") return false;
+  if (RUNNERS.test(command ?? "")) return true;
   return runsOwnPrograms(analysis?.commands ?? [], [...roots, cwd ?? root]);
 }
 

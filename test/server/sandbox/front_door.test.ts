@@ -140,6 +140,18 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     expect(sandbox !== null).toBe(key !== "user.nickname");
   });
 
+  test("packages of the project that a rule allows by name run in the sandbox", async () => {
+    const gate = await createTestGate(sandboxed);
+    const run = await connect(gate);
+    await run(
+      "python3 -c \"import os; os.makedirs('node_modules/.bin'); t = 'node_modules/.bin/tsc'\n" +
+        "open(t, 'w').write('#!/bin/sh\\necho planted'); os.chmod(t, 0o755)\"",
+      { wait_ms: 15_000 },
+    );
+    expect(await run("npx tsc --version", { wait_ms: 15_000 }))
+      .toMatchObject({ status: "approved", decision: { sandbox: { engine: "bubblewrap" } } });
+  });
+
   test("a sandboxed command starts when no proved one runs any more", async () => {
     const gate = await createTestGate(sandboxed);
     const key = join(gate.root, "../key.txt");
