@@ -93,8 +93,12 @@ export class World {
 
   /** Writes the project's config, registers it and starts the daemon. */
   async init(given: object = POLICIES): Promise<void> {
-    // With a sandbox, fewer commands are held; a test that wants one says so.
-    const policies = { sandbox: { mode: "off" }, ...given };
+    // With a sandbox, fewer commands are held, and some tests write more than an agent in a day; a
+    // test that wants the sandbox or the budget says so.
+    const policies = {
+      ...{ sandbox: { mode: "off" }, maxChangedFilesPerSession: 1_000_000 },
+      ...given,
+    };
     this.write("gate.config.json", JSON.stringify({ id: "demo", policies }, null, 2));
     must(await this.run(["init", "--yes"]));
     must(await this.run(["daemon", "start"]));

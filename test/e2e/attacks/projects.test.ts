@@ -124,7 +124,9 @@ test("an own lax folder, registered by the host that starts there", async () => 
   mkdirSync(own);
   writeFileSync(join(own, "gate.config.json"), JSON.stringify({ id: "own", policies: LAX }));
   const agent = await connect(world, { cwd: own });
-  const { body } = await agent.call("run_command", { command: "true", wait_ms: 0 });
+  // Inside a sandbox it could run: nothing there is anybody else's.
+  const outside = { outside_sandbox: true, reason: "to see the rules" };
+  const { body } = await agent.call("run_command", { command: "true", wait_ms: 0, ...outside });
   expect(body.status).toBe("pending");
   await agent.close();
 });
