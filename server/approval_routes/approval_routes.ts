@@ -76,12 +76,12 @@ export class ApprovalRoutes {
   }
 
   /**
-   * The routes in force; null if there are none. @throws GateError `unavailable` if nobody can tell
+   * The routes in force; null if there are none. @throws GateError `conflict` if nobody can tell
    * which routes a person accepted: then nothing can be approved
    */
   async inForce(): Promise<RoutesInForce | null> {
     const { items, problem, is_certain } = await this.#list.state();
-    if (!is_certain) throw new GateError("unavailable", `Cannot find the approvers: ${problem}`);
+    if (!is_certain) throw new GateError("conflict", `Cannot find the approvers: ${problem}`);
     if (items.length === 0) return null;
     if (this.#compiled?.routes !== items) {
       this.#compiled = { routes: items, policy: compilePatterns(items) };

@@ -101,7 +101,7 @@ describe("approving and remembering", () => {
     await headline(page, "Run deploy $TARGET");
     await settled(page);
     await page.keyboard.press("m");
-    await page.getByText("the value of $TARGET is not known in advance").waitFor();
+    await page.getByText("one of its words is unknown").waitFor();
     expect(await page.getByRole("button", { name: "Approve and remember" }).count()).toBe(0);
   });
 

@@ -101,7 +101,7 @@ test("routes that nobody signed let nothing be approved", async () => {
   });
   const refused = await sign("POST", `/api/actions/${id}/approve`, {});
   expect([refused.status, refused.body.detail])
-    .toEqual([503, expect.stringContaining("gate team accept")]);
+    .toEqual([409, expect.stringContaining("gate team accept")]);
   expect((await gate.daemon.status()).problems.join()).toContain("gate team accept");
   expect((await sign("POST", "/api/approval-routes/accept", {})).status).toBe(200);
   expect((await sign("POST", `/api/actions/${id}/approve`, {})).status).toBe(202);
