@@ -6,7 +6,8 @@ import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
 import { gitFoldersOf } from "../../runtime/git_folder.ts";
 import { installedPlugins } from "./plugins.ts";
-import { namesIn, type Place } from "./snapshot.ts";
+import { namesIn } from "./folder_names.ts";
+import type { Place } from "./snapshot.ts";
 import { userGitPlaces } from "./user_git.ts";
 
 /** Files that hosts, editors and git write by themselves below guarded folders. */

@@ -6,12 +6,12 @@ import {
   fstatSync,
   lstatSync,
   openSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
 } from "node:fs";
 import { LRUCache } from "lru-cache";
-import { basename, join } from "node:path";
+import { basename, sep } from "node:path";
+import { knownNamesIn } from "./folder_names.ts";
 
 /** One file that is guarded, or one folder with everything in it. */
 export interface Place {
@@ -109,31 +109,35 @@ function isSame(a: Kept, b: Kept): boolean {
 /** Every path of the places, found by names and metadata only. */
 function lookAt(places: readonly Place[]): Map<string, Look> {
   const found = new Map<string, Look>();
+  const now = Date.now();
   for (const place of places) {
-    for (const [path, seen] of lookBelow(place)) found.set(path, seen);
+    for (const [path, seen] of lookBelow(place, now)) found.set(path, seen);
   }
   return found;
 }
 
+/** One walk below a place. */
+interface Walk {
+  found: [path: string, seen: Look][];
+  deep: boolean;
+  most: number;
+  /** The time before the walk. */
+  now: number;
+}
+
 /** As deep as the names below the place are few enough. It never becomes deeper again. */
-function lookBelow(place: Place): Map<string, Look> {
+function lookBelow(place: Place, now: number): Walk["found"] {
   for (let most = SHALLOW.get(place.path) ?? MAX_DEPTH;; most--) {
-    const below = new Map<string, Look>();
-    look(place, below, { depth: 0, most });
-    if (below.size <= (place.most ?? MAX_NAMES) || most === 0) return below;
+    const walk: Walk = { found: [], deep: place.deep, most, now };
+    look(place.path, place.skip, 0, walk);
+    if (walk.found.length <= (place.most ?? MAX_NAMES) || most === 0) return walk.found;
     SHALLOW.set(place.path, most - 1);
   }
 }
 
-function look(
-  place: Place,
-  found: Map<string, Look>,
-  { depth, most }: { depth: number; most: number },
-): void {
-  const { path, deep } = place;
-  const isLoaded = deep && LOADED.test(basename(path));
-  const skip = isLoaded ? depth === 0 ? place.skip : undefined : place.skip;
-  if (found.size > MAX_NAMES || found.has(path)) return;
+function look(path: string, skipped: RegExp | undefined, depth: number, walk: Walk): void {
+  const { found, deep, most, now } = walk;
+  if (found.length > MAX_NAMES) return;
   let stats: BigIntStats | undefined;
   try {
     stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -142,13 +146,17 @@ function look(
   }
   if (!stats) return;
   const kind = kindOf(stats);
-  found.set(path, { kind, signature: signatureOf(stats, kind), mode: Number(stats.mode & 0o777n) });
+  const seen = { kind, signature: signatureOf(stats, kind), mode: Number(stats.mode & 0o777n) };
+  found.push([path, seen]);
   if (kind !== "folder" || !deep || depth >= most) return;
+  const isLoaded = LOADED.test(basename(path));
+  const skip = isLoaded && depth > 0 ? undefined : skipped;
   // Directly in such a folder any name may be loaded; below, a name only tells what it is.
   const below = isLoaded ? LEFT_BEHIND : skip;
-  for (const name of namesIn(path)) {
-    if (skip?.test(name)) continue;
-    look({ path: join(path, name), deep, skip: below }, found, { depth: depth + 1, most });
+  for (const name of knownNamesIn(path, stats, now)) {
+    if (!skip?.test(name)) {
+      look(path.endsWith(sep) ? path + name : path + sep + name, below, depth + 1, walk);
+    }
   }
 }
 
@@ -164,15 +172,6 @@ function signatureOf(stats: BigIntStats, kind: Kept["kind"]): string {
   return kind === "folder"
     ? `folder ${mode}`
     : `${dev} ${ino} ${mode} ${size} ${mtimeNs} ${ctimeNs}`;
-}
-
-/** The names in a folder; none if it cannot be read. */
-export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 function read(path: string, { kind, signature, mode }: Look): Kept {
