@@ -275,6 +275,7 @@ export class CommandIndex {
   /** Rules that forbid one program some words, by the longest of them. */
   readonly #worded = new Map<string, CommandRule[]>();
   readonly #all: CommandRule[] = [];
+  readonly #of_one_program = new Set<CommandRule>();
 
   add(rule: CommandRule): void {
     this.#all.push(rule);
@@ -283,6 +284,7 @@ export class CommandIndex {
       this.#open.push(rule);
       return;
     }
+    this.#of_one_program.add(rule);
     const index = this.#named.get(name) ?? new RuleIndex();
     const [word] = neededWord(rule.compiled);
     index.add(rule, word === undefined ? [] : [word]);
@@ -308,6 +310,11 @@ export class CommandIndex {
       const name = stage!.read.words[0]!;
       return name !== program && matchForbidden(stage!, readCommand(name, args)) === "yes";
     });
+  }
+
+  /** Whether the rule names one program, so that an unknown program may be it, and is not certainly. */
+  isOfOneProgram(rule: CommandRule): boolean {
+    return this.#of_one_program.has(rule);
   }
 
   /** The rules that may match a unit. */

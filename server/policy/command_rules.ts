@@ -1,5 +1,5 @@
 import { evaluateBelow } from "./below_rules.ts";
-import { isBare, matchUnit } from "./command_match.ts";
+import { type CommandRule, isBare, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { DEEP, isStatic, isWild, show } from "./holes.ts";
@@ -14,7 +14,7 @@ import type { CommandRequest, EvaluationOptions, PathFacts, Surroundings } from 
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./interpret/analyse.ts";
 import { isDescribed } from "./programs/described.ts";
-import { baseName, readCommand } from "./programs/grammar.ts";
+import { baseName, lastName, readCommand } from "./programs/grammar.ts";
 import { evaluateHeld } from "./held_rules.ts";
 import { filesOf } from "./interpret/globs.ts";
 import { absolutePath, seenFrom } from "./interpret/state.ts";
@@ -37,9 +37,10 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   const findings = doubts.map(toFinding);
   const process = named.paths.find((path) => OF_A_PROCESS.test(path));
   if (process !== undefined) findings.push(throughProcess(process));
+  const evaluated = { units, possible: new Set<CommandRule>(), around: options };
   for (const written of units) {
     for (const unit of [written, ...behindLinks(written, options)]) {
-      for (const finding of evaluateUnit(policy, unit, units, options)) {
+      for (const finding of evaluateUnit(policy, unit, evaluated)) {
         findings.push({ ...finding, text: unit.text, about: { unit } });
       }
     }
@@ -75,6 +76,14 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   if (policy.defaultEffect === "allow" || !proof) return { findings, ...known };
   return { findings: [...findings, ...findUnproved(command, proof)], ...known };
 };
+
+/** What the evaluation of each unit of a command shares. */
+interface Evaluated {
+  units: readonly Unit[];
+  /** The rules that a unit with an unknown program may match: of several, one asks. */
+  possible: Set<CommandRule>;
+  around: Surroundings;
+}
 
 /** Whether the command writes files that gate cannot see yet, a repository perhaps among them. */
 function makesRepository({ effects }: CommandAnalysis): boolean {
@@ -173,16 +182,19 @@ const SUPPOSED = {
 function evaluateUnit(
   policy: CompiledPolicy,
   unit: Unit,
-  units: Unit[],
-  around: Surroundings,
+  { units, possible, around }: Evaluated,
 ): Finding[] {
   const found = protectGate(unit, around);
+  const isUnknown = !isStatic(lastName(unit.argv[0] ?? ""));
   for (const rule of policy.commands.candidates(unit)) {
     const { compiled, effect, reason } = rule;
     if (effect === "allow" && unit.supposed) continue;
+    const isPossible = isUnknown && policy.commands.isOfOneProgram(rule);
+    if (isPossible && (effect === "allow" || possible.has(rule))) continue;
     const match = matchUnit(compiled, unit, units, effect !== "allow");
     if (match === "yes" && !unit.supposed) found.push(findingOf(rule));
     else if (match !== "no" && effect !== "allow") {
+      if (isPossible) possible.add(rule);
       const unsure = { effect: "ask", reason: `${reason} (it may match)`, unsure: true } as const;
       found.push({ ...findingOf(rule), ...unsure });
     }

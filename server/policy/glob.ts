@@ -147,7 +147,7 @@ export function matchSegment(pattern: Segment, value: string): Match {
   if (pattern.literal !== null && pattern.literal === value) return "yes";
   if (!HOLES.test(value)) return matchStatic(pattern, value) ? "yes" : "no";
   if (isDotted(pattern) && GLOB.test(value)) return "no";
-  if (pattern.literal !== null && value.length === 1 && SPANNING.test(value)) return "maybe";
+  if (pattern.literal !== null && SPANNING.test(value)) return "maybe";
   if (pattern.literal === null && accepts(pattern, value, false)) return "yes";
   return accepts(pattern, value, true) ? "maybe" : "no";
 }
@@ -182,6 +182,6 @@ function accepts(pattern: NameSegment, value: string, generous: boolean): boolea
   return pattern.automaton.accepts(value, generous);
 }
 
-/** Holes that may be any name. */
-const SPANNING = /[\uFDD0-\uFDD4]/;
+/** Nothing but holes that may be any name. */
+const SPANNING = /^[\uFDD0-\uFDD4]+$/;
 const HOLES = /[\uFDD0-\uFDD6]/;

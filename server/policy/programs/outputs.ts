@@ -194,9 +194,12 @@ function translate(argv: readonly string[], text: string): string {
   if (isWild(text) || !isStatic(from + to) || has(parsed, "complement")) return ANY;
   if (has(parsed, "delete")) return [...text].filter((char) => !from.includes(char)).join("");
   if (to === "") return text;
-  const map = [...from].map((char, at) => [char, to[Math.min(at, to.length - 1)]!] as const);
-  const table = new Map(map);
-  return [...text].map((char) => table.get(char) ?? char).join("");
+  const table = new Map<string, string>();
+  let at = 0;
+  for (const char of from) table.set(char, to[Math.min(at++, to.length - 1)]!);
+  let changed = "";
+  for (const char of text) changed += table.get(char) ?? char;
+  return changed;
 }
 
 const CLASSES: Record<string, string> = {
@@ -214,7 +217,9 @@ function trSet(written: string): string {
   return plain.replace(/([\s\S])-([\s\S])/g, (_all, first: string, last: string) => {
     const [a, b] = [first.charCodeAt(0), last.charCodeAt(0)];
     if (b < a || b - a > 255) return `${first}-${last}`;
-    return Array.from({ length: b - a + 1 }, (_, at) => String.fromCharCode(a + at)).join("");
+    let range = "";
+    for (let code = a; code <= b; code++) range += String.fromCharCode(code);
+    return range;
   });
 }
 
