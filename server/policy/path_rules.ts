@@ -133,11 +133,13 @@ function lookUpNew(
 /** Why a path deceives a reader or fits no file system; null for an ordinary path. */
 function malformedBecause(path: string): string | null {
   if (path.length > 4_096) return "it is longer than 4,096 characters";
-  if (HIDDEN.test(path)) return "it has control or invisible characters";
+  const isPrintable = PRINTABLE.test(path);
+  if (!isPrintable && HIDDEN.test(path)) return "it has control or invisible characters";
   if (path.length > MOST_BYTES / 3 && path.split("/").some(isTooLong)) {
     return `one of its names is longer than ${MOST_BYTES} bytes`;
   }
   if (path.includes("\\")) return "a backslash is a separator on some systems";
+  if (isPrintable && !path.includes(" ")) return null;
   return BLANK_NAME.test(path) ? "one of its names is blank" : null;
 }
 
@@ -147,6 +149,9 @@ const MOST_BYTES = 255;
 function isTooLong(name: string): boolean {
   return name.length > MOST_BYTES / 3 && new TextEncoder().encode(name).length > MOST_BYTES;
 }
+
+/** Most paths are plain ASCII, which one look tells. */
+const PRINTABLE = /^[\x20-\x7e]*$/;
 
 const HIDDEN =
   // deno-lint-ignore no-control-regex

@@ -33,8 +33,8 @@ const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
 /** Whether a file or folder of this name is never written without a person. */
 export function isProtectedName(name: string): boolean {
   const names = [namePath(`/${name}`, ["/"], "/")];
-  return automatic.candidates(names).some(({ compiled }) =>
-    matchPath(compiled, names[0]!, false) === "yes"
+  return guardedPlaces.candidates(names).some(({ compiled, denies }) =>
+    !denies && matchPath(compiled, names[0]!, false) === "yes"
   );
 }
 
@@ -57,13 +57,17 @@ interface Guarded {
   pattern: string;
   why: string;
   compiled: PathPattern;
+  /** No person may allow it either. */
+  denies: boolean;
 }
 
-const guarded = ([pattern, why]: ProtectedPath): Guarded => (
-  { pattern, why, compiled: compilePath(pattern) }
+const guarded = (denies: boolean) => ([pattern, why]: ProtectedPath): Guarded => (
+  { pattern, why, compiled: compilePath(pattern), denies }
 );
-const automatic = new PathIndex(NEVER_AUTOMATIC.map(guarded));
-const startup = new PathIndex(STARTUP.map(guarded));
+const guardedPlaces = new PathIndex([
+  ...STARTUP.map(guarded(true)),
+  ...NEVER_AUTOMATIC.map(guarded(false)),
+]);
 
 /** Denies every access to the gate's own data, reads included. */
 export function protectData(names: readonly PathNames[], gateHome: string): Finding[] {
@@ -90,17 +94,18 @@ function dataOf(gateHome: string): PathPattern {
 
 /** Asks about, or denies, writes to protected paths, whatever the policy allows. */
 export function protectWrite(names: readonly PathNames[]): Finding[] {
+  const places = guardedPlaces.candidates(names);
+  if (places.length === 0) return [];
   const found: Finding[] = [];
-  for (const { pattern, why, compiled } of startup.candidates(names)) {
-    if (names.some((one) => matchPath(compiled, one, true) !== "no")) {
-      found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
-    }
-  }
   // Unknown names from a program or a glob count as ordinary files.
   const vague = names.some((one) => !isNamed(one.path)) || names.every(isGlobBelow);
-  for (const { pattern, why, compiled } of automatic.candidates(names)) {
+  for (const { pattern, why, compiled, denies } of places) {
     const hits = names.map((one) => matchPath(compiled, one, true));
-    if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
+    if (denies) {
+      if (hits.some((one) => one !== "no")) {
+        found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
+      }
+    } else if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
       found.push(builtin("ask", "never-automatic", pattern, `${why}: a person must approve it`));
     }
   }

@@ -88,7 +88,7 @@ export function expandBody(parts: readonly WordPart[], context: Context): string
 }
 
 function needsCare(text: string): boolean {
-  return text.startsWith("~") || text.includes("=~") || OF_ZSH.test(text);
+  return text.startsWith("~") || text.includes("=~") || (text.includes("$") && OF_ZSH.test(text));
 }
 
 /** `$=name`, `$~name`, `$^name`: zsh puts a value in, or nothing without a name. */

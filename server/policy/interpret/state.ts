@@ -33,39 +33,58 @@ const NUMBERS = /^[-+]?[\d.\uFDD2]*\s*$/;
 
 /** The state of a shell at one point of a script. */
 export class Shell {
-  variables = new Map<string, Variable>();
-  functions = new Map<string, FunctionBody>();
-  aliases = new Map<string, string>();
+  variables: Map<string, Variable>;
+  functions: Map<string, FunctionBody>;
+  aliases: Map<string, string>;
   /** Functions that are defined on some branches only, so the program of that name may run. */
-  unsure = new Set<string>();
+  unsure: Set<string>;
   /** An alias may replace any later word. */
-  aliased = false;
+  aliased: boolean;
   /** A `trap` runs code at some later point. */
-  trapped = false;
+  trapped: boolean;
   /** Variables that `declare -i` makes numbers. */
-  numbers = new Set<string>();
-  #positional: string[] = [];
-  program = "bash";
+  numbers: Set<string>;
+  #positional: string[];
+  program: string;
   /** The shell may be dash: `$'…'` has no special meaning, and `echo` interprets backslashes. */
-  plain = false;
+  plain: boolean;
   /** Globs also match names with a leading dot. */
-  dotted = false;
+  dotted: boolean;
   /** The content of files that the script itself has written. */
-  files = new Map<string, string>();
+  files: Map<string, string>;
   /** The copies that the script itself has made, and what each is a copy of. */
-  copies: (readonly [copy: string, source: string])[] = [];
+  copies: (readonly [copy: string, source: string])[];
   /** Other possible current folders, because a `cd` may fail. */
-  otherFolders: string[] = [];
+  otherFolders: string[];
   /** The stack of `pushd`. */
-  folders: string[] = [];
+  folders: string[];
   /** The folder before a `cd` that may have failed. */
-  previous: string | null = null;
-
+  previous: string | null;
   /** The folder where the command starts. */
   start: string;
+  /** Called for a variable that changes what later commands mean, with the reason. */
+  warn: (name: string, reason: string) => void;
 
-  constructor(public cwd: string, readonly home: string) {
-    this.start = cwd;
+  /** A new shell, or a copy of `from`. */
+  constructor(public cwd: string, readonly home: string, from?: Shell) {
+    this.variables = new Map(from?.variables);
+    this.functions = new Map(from?.functions);
+    this.aliases = new Map(from?.aliases);
+    this.unsure = new Set(from?.unsure);
+    this.aliased = from?.aliased ?? false;
+    this.trapped = from?.trapped ?? false;
+    this.numbers = new Set(from?.numbers);
+    this.#positional = from?.positional ?? [];
+    this.program = from?.program ?? "bash";
+    this.plain = from?.plain ?? false;
+    this.dotted = from?.dotted ?? false;
+    this.files = new Map(from?.files);
+    this.copies = from ? [...from.copies] : [];
+    this.otherFolders = from ? [...from.otherFolders] : [];
+    this.folders = from ? [...from.folders] : [];
+    this.previous = from?.previous ?? null;
+    this.start = from?.start ?? cwd;
+    this.warn = from?.warn ?? (() => {});
   }
 
   /** `$1` and what follows it. */
@@ -80,26 +99,7 @@ export class Shell {
 
   /** A copy for a subshell or a branch. */
   fork(): Shell {
-    const copy = new Shell(this.cwd, this.home);
-    copy.variables = new Map(this.variables);
-    copy.functions = new Map(this.functions);
-    copy.aliases = new Map(this.aliases);
-    copy.unsure = new Set(this.unsure);
-    copy.numbers = new Set(this.numbers);
-    copy.warn = this.warn;
-    copy.start = this.start;
-    copy.aliased = this.aliased;
-    copy.trapped = this.trapped;
-    copy.#positional = this.#positional;
-    copy.program = this.program;
-    copy.plain = this.plain;
-    copy.dotted = this.dotted;
-    copy.files = new Map(this.files);
-    copy.copies = [...this.copies];
-    copy.otherFolders = [...this.otherFolders];
-    copy.folders = [...this.folders];
-    copy.previous = this.previous;
-    return copy;
+    return new Shell(this.cwd, this.home, this);
   }
 
   /** Merges the state after a branch with the state without it. */
@@ -168,9 +168,6 @@ export class Shell {
     }
     return found.slice(1);
   }
-
-  /** Called for a variable that changes what later commands mean, with the reason. */
-  warn: (name: string, reason: string) => void = () => {};
 
   #check(name: string, values: string[], is_list = false): void {
     const computed = COMPUTED.has(name) || this.numbers.has(name);

@@ -42,7 +42,8 @@ function withValue(word: string): string {
 
 /** `-wrapper /bin/sh,-s`: the program starts a shell, whatever its table says. */
 function namesShell(word: string): boolean {
-  return word.split(/[\s,:=!("']/).some((part) => part.includes("/") && SHELLS.has(baseName(part)));
+  return word.includes("/") &&
+    word.split(/[\s,:=!("']/).some((part) => part.includes("/") && SHELLS.has(baseName(part)));
 }
 
 /** The signs of an escape, a cheap first test that most texts fail. */

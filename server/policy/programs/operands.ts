@@ -173,7 +173,11 @@ function decode(text: string): string {
 /** A path with blanks, not a sentence that mentions one. */
 const BLANK_PATH = /^[.~]{0,2}\/|\/\.\.\//;
 
+/** A word that can name only itself. */
+const ONE_NAME = /^[\w.\/][\w.\/-]*$/;
+
 function namesIn(word: string): string[] {
+  if (ONE_NAME.test(word)) return word.length <= 1_024 && /[^\d.]/.test(word) ? [word] : [];
   if (!isStatic(word) || word.length > 1_024 || /^-?\d*$|^--?$/.test(word)) return [];
   if (/\s/.test(word)) return BLANK_PATH.test(word) ? [word] : [];
   const file = ADDRESS.exec(word)?.[2];

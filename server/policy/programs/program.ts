@@ -279,6 +279,7 @@ export function touchOutputs(
 ): void {
   for (const [at, word] of argv.entries()) {
     if (at >= MOST_OPTIONS || word === "--") break;
+    if (!word.startsWith("-")) continue;
     const written = /^-+([^=]*)/.exec(word)?.[1] ?? "";
     if (known?.long.has(written) || known?.short.has(written[0] ?? "")) continue;
     const path = outputOf(word, argv[at + 1]);
@@ -291,7 +292,6 @@ export function touchOutputs(
 }
 
 function outputOf(word: string, next: string | undefined): string | undefined {
-  if (!word.startsWith("-")) return undefined;
   const attached = /^-o(?![a-z-]*=)([./~].*)$/s.exec(word)?.[1];
   if (attached !== undefined) return attached;
   const at = word.indexOf("=");
