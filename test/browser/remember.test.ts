@@ -101,7 +101,8 @@ describe("approving and remembering", () => {
     await headline(page, "Run deploy $TARGET");
     await settled(page);
     await page.keyboard.press("m");
-    await page.getByText("one of its words is unknown").waitFor();
+    const why = "gate does not know this program, and one of its words is unknown: $…";
+    await page.getByText(why, { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Approve and remember" }).count()).toBe(0);
   });
 
