@@ -285,7 +285,9 @@ export class Daemon {
       settings: () => readSettings(home),
       statusLimits: (agent) => readStatusLine(home, agent),
       async record(project_id, event) {
-        const { ledger } = await projects.get(project_id ?? MACHINE_ID);
+        // A project may be removed meanwhile; what was done is recorded in any case.
+        const { ledger } = await projects.get(project_id ?? MACHINE_ID)
+          .catch(() => projects.get(MACHINE_ID));
         await ledger.commit({ statements: [], events: [event] });
       },
       publish: () =>

@@ -84,8 +84,6 @@ const MOST_CHILDREN = 50;
 interface Round {
   at: number;
   snapshot: AgentSnapshot;
-  children: OwnedPort[];
-  orphans: (LeftPort & { shown: OrphanPort })[];
 }
 
 /** Watches the coding agents of this machine. Rests while nobody looks. */
@@ -188,13 +186,12 @@ export class AgentMonitor {
   async terminate(pid: string, input: TerminateInput, caller: Caller): Promise<Terminated> {
     requireReviewer(caller, "terminate the process", null);
     const { processes, terminator, own, record } = this.#options;
-    const before = this.#last?.orphans ?? [];
+    const before = this.#last?.snapshot.orphan_ports ?? [];
     this.#ports = null;
-    const { orphans } = await this.#look();
+    const { snapshot: { orphan_ports: orphans } } = await this.#look();
     const result = await terminate(pid, input, {
       ...{ processes, terminator, own_pid: own.pid },
-      before: before.map(({ shown }) => shown),
-      orphans: orphans.map(({ shown }) => shown),
+      ...{ before, orphans },
     });
     const { row, ...answer } = result;
     const { command, start_time, agent, session_id } = row;
@@ -286,19 +283,18 @@ export class AgentMonitor {
     );
     await this.#noteEnded(sessions, shown, at);
     await this.#track(children, at);
-    const orphans = this.#orphans(left, at);
     const snapshot: AgentSnapshot = {
       generated_at: dateOf(at)!,
       sessions: shown,
       rate_limits: await this.#limits(sessions, at),
       child_ports: children.map(toChildPort),
-      orphan_ports: orphans.map((one) => one.shown),
+      orphan_ports: this.#orphans(left, at),
       mcp_servers: shown.flatMap(({ agent, session_id, children }) =>
         children.filter(({ command }) => MCP.test(command))
           .map(({ pid, command }) => ({ pid, command, agent, session_id }))
       ),
     };
-    this.#last = { at, snapshot, children, orphans };
+    this.#last = { at, snapshot };
     this.#tell(snapshot);
     return this.#last;
   }
@@ -392,7 +388,7 @@ export class AgentMonitor {
   }
 
   /** Those whose session has been gone for the whole grace. */
-  #orphans(left: readonly LeftPort[], at: number): Round["orphans"] {
+  #orphans(left: readonly LeftPort[], at: number): OrphanPort[] {
     const keys = new Set<string>();
     const orphans = left.flatMap((one) => {
       const key = `${one.owner.pid} ${one.owner.start_time}`;
@@ -401,13 +397,12 @@ export class AgentMonitor {
       const first = this.#first_left.get(key)!;
       const ended = this.#ended.get(keyOf(one.agent.id, one.session_id)) ?? first;
       if (at - Math.min(ended, first) < GRACE_MS) return [];
-      const shown: OrphanPort = {
+      return [{
         ...toChildPort(one),
         start_time: one.owner.start_time,
         found_by: one.found_by,
         first_seen_at: dateOf(first)!,
-      };
-      return [{ ...one, shown }];
+      }];
     });
     for (const key of this.#first_left.keys()) if (!keys.has(key)) this.#first_left.delete(key);
     return orphans;
