@@ -13,7 +13,7 @@ import { fit } from "../terminal/width.ts";
 
 const ROUND_MS = 2_000;
 
-/** What commander does for a group without an action, which its types leave out. */
+/** Commander's error for an unknown command, which its types leave out. */
 interface Group {
   unknownCommand(): never;
 }

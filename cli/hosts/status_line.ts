@@ -7,7 +7,7 @@ import { quoted } from "./hook_plan.ts";
 import type { Machine } from "./machine.ts";
 import type { Launch } from "./ours.ts";
 
-/** What happened to the status line of Claude Code, which alone tells its rate limits. */
+/** The change to the status line of Claude Code. No other place tells its rate limits. */
 export interface StatusLineReport {
   host: string;
   file: string;
