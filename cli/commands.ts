@@ -49,6 +49,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       "List or change who approves which held actions",
       () => import("./commands/route.ts"),
     ],
+    notify: [
+      "Choose where gate tells people about held actions",
+      () => import("./commands/notify.ts"),
+    ],
     config: [
       "Show or accept changes of config files that wait for you",
       () => import("./commands/config.ts"),
@@ -97,6 +101,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
     show: ["Show one action in full", () => import("./commands/show.ts")],
     approve: ["Approve a held action", () => import("./commands/approve.ts")],
     reject: ["Reject a held action, with a reason", () => import("./commands/reject.ts")],
+    sandbox: [
+      "Show the sandbox of commands; open or close its walls",
+      () => import("./commands/sandbox.ts"),
+    ],
     grant: ["List or revoke remembered approvals", () => import("./commands/grant.ts")],
     rollback: [
       "Roll back an action: restore the files that it changed",
@@ -117,6 +125,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
     policy: [
       "Test, explain or suggest rules, or replay recorded actions",
       () => import("./commands/policy.ts"),
+    ],
+    analytics: [
+      "Sum up the decisions, and how carefully people decide",
+      () => import("./commands/analytics.ts"),
     ],
     audit: ["Verify or export the tamper-evident audit log", () => import("./commands/audit.ts")],
     api: ["Send one request to the HTTP API", () => import("./commands/api.ts")],

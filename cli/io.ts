@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 export interface Terminal extends Writable {
   isTTY?: boolean;
   columns?: number;
+  rows?: number;
 }
 
 export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP";
@@ -17,6 +18,8 @@ export interface Io {
   stdin: Readable & { isTTY?: boolean; setRawMode?: (isRaw: boolean) => unknown };
   stdout: Terminal;
   stderr: Terminal;
+  /** Takes the printed lines while a full screen is shown; without it they go to the streams. */
+  note?: (line: string) => void;
   /** Handles signals that would end the process, until the returned function is called. */
   onSignal: (handler: (signal: Signal) => void) => () => void;
   /** Does what Ctrl-C does: calls the handlers of SIGINT, or ends the process. */

@@ -34,6 +34,18 @@ async function main(argv: string[]): Promise<void> {
     const io = { env: { ...process.env }, cwd: workingFolder(), pid: process.pid, early };
     return process.exit(await runHook(argv[1]!, io));
   }
+  if (argv.length === 3 && argv[0] === "hook" && argv[1] === "run") {
+    const { runWalled } = await import("./hook/walled_run.ts");
+    return leave(await runWalled(argv[2]!, processIo()));
+  }
+  if (argv.length === 3 && argv[0] === "sandbox-relay") {
+    const { relay } = await import("../server/runtime/relay.ts");
+    return relay(argv[1]!, Number(argv[2]));
+  }
+  if (argv.length > 1 && argv[0] === "sandbox-confine") {
+    const { confine } = await import("../server/runtime/confine.ts");
+    return await confine(argv.slice(1));
+  }
   const { run } = await import("./program.ts");
   leave(await run(argv, processIo()));
 }

@@ -5,6 +5,7 @@ import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from "node:
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { withPlainCrash } from "./bun_crash.ts";
 import { withoutOwnVariables } from "./bun_environment.ts";
 import { buildExecutable, type BunBuild, hashOf, type Target } from "./executable.ts";
 import { signAdHoc, verifyAdHoc } from "./macho.ts";
@@ -89,7 +90,8 @@ async function compile(
 ): Promise<void> {
   await mkdir(BIN, { recursive: true });
   const runtime = `${parts.outfile}.bun`;
-  await writeFile(runtime, withoutOwnVariables(await readFile(parts.bun)), { mode: 0o755 });
+  const bun = withPlainCrash(withoutOwnVariables(await readFile(parts.bun)));
+  await writeFile(runtime, bun, { mode: 0o755 });
   const target: Target = {
     root: ROOT,
     entry: join(ROOT, "cli", "main.ts"),

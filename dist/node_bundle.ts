@@ -4,13 +4,17 @@ import * as esbuild from "esbuild";
 
 const EMBEDDED = "export const EMBEDDED = null; export const IS_BUNDLE = true;";
 
-/** Builds `dist/node/gate.mjs`, one file for Node, and returns its path. */
+/**
+ * Builds the program for Node, `dist/node/gate.mjs`, and returns its path. Beside it stands `relay.mjs`,
+ * a program of its own: a sandbox shows it without the packages that the other imports.
+ */
 export async function buildNodeBundle(root: string): Promise<string> {
-  const outfile = join(root, "dist", "node", "gate.mjs");
+  const outdir = join(root, "dist", "node");
   await esbuild.build({
     absWorkingDir: root,
-    entryPoints: ["cli/main.ts"],
-    outfile,
+    entryPoints: { gate: "cli/main.ts", relay: "server/runtime/relay_main.ts" },
+    outdir,
+    outExtension: { ".js": ".mjs" },
     bundle: true,
     platform: "node",
     target: "node20",
@@ -21,8 +25,9 @@ export async function buildNodeBundle(root: string): Promise<string> {
     plugins: [asBundle],
     logLevel: "warning",
   });
-  await chmod(outfile, 0o755);
-  return outfile;
+  const program = join(outdir, "gate.mjs");
+  await chmod(program, 0o755);
+  return program;
 }
 
 const asBundle: esbuild.Plugin = {

@@ -19,12 +19,14 @@ import { daemonApi, globalApi } from "./global/api.ts";
 import { grantsApi } from "./grants/api.ts";
 import { healthApi } from "./health.ts";
 import { hooksApi } from "./hooks/api.ts";
+import { notificationsApi } from "./notifications/api.ts";
 import { policyApi } from "./policy/api.ts";
 import { hubApi } from "./projects/api.ts";
 import type { Project } from "./projects/project.ts";
 import { proofApi } from "./proof/api.ts";
 import { remediationApi } from "./remediation/api.ts";
 import type { AppEnv } from "./route.ts";
+import { sandboxApi } from "./sandbox/api.ts";
 import { sessionsApi } from "./sessions/api.ts";
 import { ownSession } from "./sessions/own_session.ts";
 import { teamApi } from "./team/api.ts";
@@ -56,6 +58,7 @@ export function createApi() {
     .use("/api/grants/*", withProject)
     .use("/api/policy/*", withProject)
     .use("/api/remediation/*", withProject)
+    .use("/api/sandbox/*", withProject)
     .use("/api/sessions/*", withProject)
     .use("/api/actions/*", ownSession)
     .use("/api/policy/*", ownSession)
@@ -75,10 +78,12 @@ export function createApi() {
     .route("/api/grants", grantsApi)
     .route("/api/hooks", hooksApi)
     .route("/api/hub", hubApi)
+    .route("/api/notifications", notificationsApi)
     .route("/api/policy", policyApi)
     .route("/api/policy", trialsApi)
     .route("/api/proof", proofApi)
     .route("/api/remediation", remediationApi)
+    .route("/api/sandbox", sandboxApi)
     .route("/api/sessions", sessionsApi)
     .route("/api/team", teamApi)
     .route("/api/workspaces", workspacesApi)
@@ -108,9 +113,11 @@ type Routes =
   | typeof grantsApi
   | typeof hooksApi
   | typeof hubApi
+  | typeof notificationsApi
   | typeof policyApi
   | typeof proofApi
   | typeof remediationApi
+  | typeof sandboxApi
   | typeof sessionsApi
   | typeof teamApi
   | typeof trialsApi
@@ -119,7 +126,8 @@ type Routes =
   | typeof healthApi;
 const _isProvided: [Unprovided<Routes>] extends [never] ? true : never = true;
 
-// Sets the project: `?project=`, else the action's project, else the only registered project.
+// Sets the project: `?project=`, else the project of the action or, for a person who reads it, of the
+// session, else the only registered project.
 const withProject = createMiddleware<AppEnv<ApiServices>>(async (c, next) => {
   const [named, ...more] = c.req.queries("project") ?? [];
   if (more.length > 0) {
@@ -127,8 +135,11 @@ const withProject = createMiddleware<AppEnv<ApiServices>>(async (c, next) => {
   }
   const { daemon } = c.var;
   const action = /^\/api\/actions\/(?!reject$)([^/]+)/.exec(c.req.path)?.[1];
+  const isRead = c.req.method === "GET" && c.var.caller?.scope !== "agent";
+  const session = isRead ? /^\/api\/sessions\/([^/]+)/.exec(c.req.path)?.[1] : undefined;
   if (named) c.set("project", await daemon.projects.get(named));
   else if (action) c.set("project", await daemon.projects.ofAction(action));
+  else if (session) c.set("project", await daemon.projects.ofSession(session));
   else c.set("project", await daemon.projects.only());
   await next();
 });

@@ -64,7 +64,7 @@ function noRoute(routes: Routes, method: string, path: string): GateError {
   }
   return new GateError(
     "method_not_allowed",
-    `Cannot ${method} "${path}": it answers ${allow.join(", ")}`,
+    `Cannot ${method} "${path}": the route has no such method; use ${allow.join(", ")}`,
     { fields: { allow } },
   );
 }

@@ -20,10 +20,15 @@ export interface ClientOptions {
   fetch?: Fetch;
   /** Proves a person's presence when the daemon requires it; without it such a request fails. */
   prove?: Prove;
+  /** Proves several approvals with one answer of the person; by default one after the other. */
+  proveAll?: ProveAll;
 }
 
 /** Signs a challenge with a person's key. It may ask the person first; it throws if they refuse. */
 export type Prove = (challenge: Challenge) => Promise<Proof>;
+
+/** Signs several challenges, in their order. It may ask the person first; it throws if they refuse. */
+export type ProveAll = (challenges: readonly Challenge[]) => Promise<readonly Proof[]>;
 
 type Fetch = (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
@@ -34,7 +39,7 @@ export function createClient(options: ClientOptions) {
   if (options.key) headers["X-Gate-Key"] = options.key;
   if (options.session) headers["X-Gate-Session"] = options.session;
   const { project, prove } = options;
-  const proving = prove ? withProof(prove, options.fetch) : options.fetch;
+  const proving = prove ? withProof(prove, options.fetch, options.proveAll) : options.fetch;
   return hc<Api>(options.url, {
     headers,
     fetch: project ? withProject(project, proving) : proving,
@@ -51,44 +56,79 @@ function withProject(project: string, send: Fetch = fetch): Fetch {
 }
 
 /**
- * A `fetch` that repeats a request with a person's proof when the daemon requires one. It signs only
- * a challenge about this request, and throws for any other, and when the proof is not taken.
+ * A `fetch` that repeats a request with a person's proof when the daemon requires one, or with one
+ * proof for each of several actions. It signs only challenges about this request, and throws for any
+ * other, and when the proof of a single deed is not taken.
  */
-export function withProof(prove: Prove, send: Fetch = fetch): Fetch {
+export function withProof(
+  prove: Prove,
+  send: Fetch = fetch,
+  proveAll: ProveAll = (challenges) => inTurn(prove, challenges),
+): Fetch {
   return async (input, init) => {
     const answer = await send(input, init);
-    const challenge = await challengeIn(answer);
-    if (!challenge) return answer;
-    // Loaded only here, because most requests need no proof.
-    const { checkChallenge } = await import("./proof/check_challenge.ts");
-    const asked = { method: init?.method ?? "GET", url: String(input), body: init?.body };
-    await checkChallenge(challenge, asked);
-    const proof = await prove(challenge);
-    if (Date.parse(challenge.expires_at) > Date.now()) return await sendProved(proof);
+    const asked = await challengesIn(answer);
+    if (!asked) return answer;
+    const proofs = await sign(asked);
+    if (areOpen(asked)) return await sendProved(proofs);
     // The person took longer than the challenge lives. The key is unlocked now, so the next one is
     // signed in time.
     const later = await send(input, init);
-    const next = await challengeIn(later);
+    const next = await challengesIn(later);
     if (!next) return later;
-    await checkChallenge(next, asked);
-    return await sendProved(await prove(next));
+    return await sendProved(await sign(next));
 
-    async function sendProved(given: Proof): Promise<Response> {
+    async function sign(challenges: Challenges): Promise<Proofs> {
+      // Loaded only here, because most requests need no proof.
+      const { checkChallenge } = await import("./proof/check_challenge.ts");
+      const request = { method: init?.method ?? "GET", url: String(input), body: init?.body };
+      if (!Array.isArray(challenges)) {
+        await checkChallenge(challenges, request);
+        return await prove(challenges);
+      }
+      const some = challenges.filter((one) => one !== null);
+      for (const challenge of some) await checkChallenge(challenge, request);
+      const signed = [...await proveAll(some)];
+      return challenges.map((challenge) => challenge && (signed.shift() ?? null));
+    }
+
+    async function sendProved(given: Proofs): Promise<Response> {
+      // A header has no room for several.
+      if (Array.isArray(given)) {
+        const body = JSON.stringify({ ...JSON.parse(String(init?.body)), proof: given });
+        return await send(input, { ...init, body });
+      }
       const headers = new Headers(init?.headers);
       headers.set("X-Gate-Proof", encode(given));
       const decided = await send(input, { ...init, headers });
-      if (await challengeIn(decided) !== null) throw new NotTaken();
+      if (await challengesIn(decided) !== null) throw new NotTaken();
       return decided;
     }
   };
 }
 
-/** The challenge of an answer `proof_required`; null for every other answer. */
-async function challengeIn(answer: Response): Promise<Challenge | null> {
+/** The challenge of one deed, or one for each item of a request, null where none is needed. */
+type Challenges = Challenge | (Challenge | null)[];
+type Proofs = Proof | (Proof | null)[];
+
+async function inTurn(prove: Prove, challenges: readonly Challenge[]): Promise<Proof[]> {
+  const proofs: Proof[] = [];
+  for (const challenge of challenges) proofs.push(await prove(challenge));
+  return proofs;
+}
+
+function areOpen(challenges: Challenges): boolean {
+  return [challenges].flat().every((one) =>
+    one === null || Date.parse(one.expires_at) > Date.now()
+  );
+}
+
+/** The challenges of an answer `proof_required`; null for every other answer. */
+async function challengesIn(answer: Response): Promise<Challenges | null> {
   if (answer.status !== 403) return null;
   const problem = await answer.clone().json().catch(() => null) as Problem | null;
   if (problem?.code !== "proof_required") return null;
-  return (problem["challenge"] ?? null) as Challenge | null;
+  return (problem["challenges"] ?? problem["challenge"] ?? null) as Challenges | null;
 }
 
 function encode(proof: Proof): string {

@@ -8,7 +8,8 @@ import { listHeldActions } from "./agent_monitor/held.ts";
 import { AgentMonitor, type MonitorOptions } from "./agent_monitor/monitor.ts";
 import { readSettings, readStatusLine } from "./agent_monitor/settings.ts";
 import type { ActionList } from "./actions/list/schema.ts";
-import type { AnalyticsSummary } from "./analytics/schema.ts";
+import { measureAttention } from "./analytics/attention.ts";
+import type { AnalyticsSummary, Attention } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { startOfWindow, withoutWindow } from "./audit/schema.ts";
@@ -32,11 +33,13 @@ import { listAcross, listPendingAcross, narrow, type ProjectSet } from "./projec
 import { machineConfig, machineRoots } from "./projects/machine.ts";
 import { Projects } from "./projects/projects.ts";
 import { Registry } from "./projects/registry.ts";
+import { type NotificationLimits, Notifications } from "./notifications/notifications.ts";
 import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
 import { openProcessList } from "./runtime/open_process_list.ts";
 import { ownUid, sendSignal } from "./runtime/process_list.ts";
 import { ownEnvironment, ownPid } from "./runtime/self.ts";
+import { HostShells } from "./sandbox/host_shells.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Homes } from "./sessions/homes.ts";
 import { HostKey } from "./sessions/host_key.ts";
@@ -51,8 +54,10 @@ export interface DaemonOptions {
   open?: boolean;
   /** The person of the reviewer's token. */
   owner?: string;
-  /** What the agent monitor looks at; only tests set it. */
+  /** The machine that the agent monitor looks at; only tests set it. */
   machine?: Partial<Pick<MonitorOptions, "processes" | "terminator" | "home" | "env">>;
+  /** Shorter times of notifications; only tests set them. */
+  notifying?: Partial<NotificationLimits>;
 }
 
 /** The machine-wide services: the registry, the open projects, the event bus, workspaces. */
@@ -63,6 +68,7 @@ export class Daemon {
   readonly bus: Bus;
   readonly stream: Stream;
   readonly homes: Homes;
+  readonly host_shells: HostShells;
   readonly idempotency: Idempotency;
   readonly projects: Projects;
   readonly proofs: Proofs;
@@ -71,6 +77,7 @@ export class Daemon {
   readonly routes: ApprovalRoutes;
   readonly workspaces: Workspaces;
   readonly monitor: AgentMonitor;
+  readonly notifications: Notifications;
   readonly #environment: Environment;
   readonly #started: number;
   readonly #owner: OwnerLock;
@@ -88,6 +95,7 @@ export class Daemon {
         registry: Registry;
         journal: Journal | null;
         machine: DaemonOptions["machine"];
+        notifying: DaemonOptions["notifying"];
       },
   ) {
     this.#environment = environment;
@@ -97,6 +105,7 @@ export class Daemon {
     this.log = environment.log;
     this.bus = parts.bus;
     this.stream = parts.stream;
+    this.host_shells = new HostShells({ home: environment.home, port });
     this.homes = new Homes(parts.registry.database, environment.now);
     this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
@@ -115,6 +124,14 @@ export class Daemon {
       home: environment.home,
     });
     this.monitor = this.#createMonitor(environment, parts.machine);
+    const { stream, configs, projects, team } = parts;
+    this.notifications = new Notifications({
+      ...{ environment, port, bus: parts.bus, stream, configs },
+      registry: parts.registry.database,
+      members: () => team.members(),
+      project: (id) => projects.get(id),
+      ...parts.notifying && { limits: parts.notifying },
+    });
   }
 
   /** Locks the data folder for this process and recovers projects after a crash. */
@@ -137,6 +154,7 @@ export class Daemon {
         configured: () => configuredProof(environment.home),
         unlock_seconds: () => configuredUnlock(environment.home),
         seal: (state) => configs.accepted.seal(state),
+        role_of: (member_id) => team.roleOf(member_id),
       });
       const only = options.project ?? null;
       const { database } = registry;
@@ -151,7 +169,7 @@ export class Daemon {
       registry.countRoots((id, roots, proofs) => configs.accepted.countRoots(id, roots, proofs));
       const guarding = new Guarding(environment);
       const intake = new Intake(environment);
-      const engine = environment.sandbox ?? (() => Promise.resolve(null));
+      const engine = async () => await environment.sandbox?.() ?? null;
       const sandboxes = new Sandboxes(environment.home, engine);
       const host_key = HostKey.open(join(environment.home, "keys"));
       const journal = environment.journal
@@ -181,10 +199,13 @@ export class Daemon {
       };
       const projects = new Projects(registry, shared, only);
       await projects.wake();
-      return new Daemon(environment, port, {
+      const daemon = new Daemon(environment, port, {
         ...{ owner, registry, stream, bus, proofs, projects, configs, team, routes, journal },
         machine: options.machine,
+        notifying: options.notifying,
       });
+      daemon.notifications.start();
+      return daemon;
     } catch (error) {
       await registry?.close();
       owner.release();
@@ -224,6 +245,14 @@ export class Daemon {
     return await summarize(projects.map(({ daySums }) => daySums), window, now);
   }
 
+  /** How carefully people decided in all projects or in a workspace in the last days. */
+  async attention(window: string, workspace?: string): Promise<Attention> {
+    const now = this.#environment.now();
+    const set = await this.#projectsOf(workspace);
+    const projects = await set.listSince(startOfWindow(window, now).slice(0, 10));
+    return await measureAttention(projects.map(({ ledger }) => ledger), window, now);
+  }
+
   /** The health of the daemon. Any problem for a person makes it unhealthy. */
   async status(): Promise<DaemonStatus> {
     const now = this.#environment.now();
@@ -234,7 +263,9 @@ export class Daemon {
       ...this.projects.problems(),
       ...await this.configs.problems(),
       ...await this.team.problems(),
+      ...await this.proofs.problems(),
       ...await this.routes.problems(),
+      ...await this.notifications.problems(),
     ];
     return {
       version: VERSION,
@@ -301,6 +332,7 @@ export class Daemon {
 
   async #close(): Promise<void> {
     await this.monitor.close();
+    await this.notifications.close();
     await this.projects.close();
     this.#journal?.flush();
     await this.stream.close();

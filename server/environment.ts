@@ -1,9 +1,10 @@
-/** A program of the system that builds sandboxes. */
+/** How this machine builds sandboxes. */
 export interface SandboxEngine {
-  name: "bubblewrap";
+  name: "bubblewrap" | "landlock" | "seatbelt";
+  /** The program that builds them; of Landlock the program that restricts itself. */
   path: string;
   version: string;
-  /** It can hide single files of a project. */
+  /** It can hide or keep single files of a project. */
   can_mask: boolean;
 }
 

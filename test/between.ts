@@ -10,7 +10,7 @@ export interface Passed {
   body: any;
 }
 
-/** What a program between a client and its daemon changes. */
+/** The changes that a program makes between a client and its daemon. */
 export interface Tricks {
   /** Changes a request in place. */
   ask?(passed: Passed): void;

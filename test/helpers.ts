@@ -26,13 +26,17 @@ export interface TestGateOptions {
   /** Files of the project, by path relative to its root. */
   files?: Record<string, string>;
   project_id?: string;
+  /** The project's folder, by default one in a new temporary folder. */
+  root?: string;
   /** Without it the reviewer's token decides; `none` leaves the choice to the test. */
   proof?: "none";
   /** Finds the engine of a sandbox; without it there is none. */
   sandbox?: Environment["sandbox"];
   fault?: Environment["fault"];
-  /** What the agent monitor looks at. */
+  /** The machine that the agent monitor looks at. */
   machine?: DaemonOptions["machine"];
+  /** Shorter times of notifications. */
+  notifying?: DaemonOptions["notifying"];
 }
 
 /** A clock that stands still until it is told to go on. */
@@ -94,11 +98,12 @@ export function testCaller(scope: Scope = "agent", id: string = scope): Caller {
 export async function createTestGate(options: TestGateOptions = {}): Promise<TestGate> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-test-")));
   const home = join(base, "home");
-  const root = join(base, "project");
+  const root = options.root ?? join(base, "project");
   writeFiles(home, root, options);
   const gate = new OpenTestGate(base, home, root, options.fault);
   if (options.sandbox) gate.environment.sandbox = options.sandbox;
   gate.machine = options.machine;
+  gate.notifying = options.notifying;
   await gate.open();
   // In a hook there is no current test: whoever calls from there closes the gate itself.
   if (expect.getState().currentTestName !== undefined) onTestFinished(() => gate.close());
@@ -162,6 +167,7 @@ function writeInto(folder: string, path: string, content: string | Uint8Array): 
 
 class OpenTestGate implements TestGate {
   machine: DaemonOptions["machine"];
+  notifying: DaemonOptions["notifying"];
   readonly #keys = new SessionKeys();
   readonly home: string;
   readonly root: string;
@@ -187,7 +193,8 @@ class OpenTestGate implements TestGate {
   }
 
   async open(): Promise<void> {
-    this.daemon = await Daemon.open(this.environment, { port: 47999, machine: this.machine });
+    const { machine, notifying } = this;
+    this.daemon = await Daemon.open(this.environment, { port: 47999, machine, notifying });
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
     this.#router = this.#createApp();

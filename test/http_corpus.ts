@@ -40,7 +40,7 @@ export interface CorpusCase {
   decides?: boolean;
 }
 
-/** What the placeholders of one case stand for. */
+/** The values of the placeholders of one case. */
 export type Words = Record<string, string>;
 
 /** Every case of the corpus. */

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** What came back over a raw socket. */
+/** The answer over a raw socket. */
 export interface RawAnswer {
   /** 0 when the connection ended without an answer. */
   status: number;
@@ -18,7 +18,7 @@ export interface RawOptions {
   host?: string;
 }
 
-/** What is sent: at once, or piece by piece as fast as it is taken. */
+/** The bytes to send: at once, or piece by piece as fast as they are taken. */
 export type Pieces = string | Uint8Array | Iterable<string | Uint8Array>;
 
 /** Sends bytes as they are on a connection of their own and reads until it ends. */

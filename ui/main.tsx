@@ -1,15 +1,16 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { type JSX, render } from "preact";
 import { LocationProvider, Route, Router } from "preact-iso/router";
 import { useEffect } from "preact/hooks";
 import { ApprovalsPage } from "./approvals/approvals_page.tsx";
-import { Empty, useLazy, Waiting } from "./parts/placeholder.tsx";
+import { Empty, LoadingDialog, useLazy, Waiting } from "./parts/placeholder.tsx";
 import { Toasts } from "./parts/toast.tsx";
 import { openKnown } from "./proof/known.ts";
 import { ProofDialogs } from "./proof/loaded.tsx";
 import { turnLock } from "./proof/lock_button.tsx";
 import { Banners } from "./shell/banners.tsx";
 import { LoginPage } from "./shell/login_page.tsx";
+import { PAGES } from "./shell/pages.ts";
 import { Sidebar } from "./shell/sidebar.tsx";
 import { useAddress } from "./state/address.ts";
 import { key, openKey } from "./state/auth.ts";
@@ -33,9 +34,7 @@ function Frame() {
   const address = useAddress();
   useEffect(openState, []);
   useEffect(openKnown, []);
-  useEffect(() => {
-    document.title = titleOf(address.path);
-  });
+  useEffect(() => effect(() => void (document.title = titleOf(address.path))), [address.path]);
   useKeys([
     ...bind(
       "Show",
@@ -46,11 +45,8 @@ function Frame() {
     ),
     ...bind(
       "Go to",
-      ["g a", "Approvals", () => address.go("/approvals")],
-      ["g h", "Actions", () => address.go("/actions")],
-      ["g s", "Sessions", () => address.go("/sessions")],
-      ["g l", "Agents", () => address.go("/agents")],
-      ["g e", "Settings", () => address.go("/settings")],
+      ...PAGES.flatMap(({ pages }) => pages)
+        .map(({ key, name, path }) => [`g ${key}`, name, () => address.go(path)] as const),
     ),
   ]);
   const close = () => dialog.value = null;
@@ -79,12 +75,7 @@ function Routes() {
   return (
     <Router>
       <Route path="/approvals" component={ApprovalsPage} />
-      <Route path="/actions" component={ActionsPage} />
-      <Route path="/actions/*" component={ActionPage} />
-      <Route path="/sessions" component={SessionsPage} />
-      <Route path="/sessions/*" component={SessionPage} />
-      <Route path="/agents" component={AgentsPage} />
-      <Route path="/settings" component={SettingsPage} />
+      {LATER.map(({ path, Page }) => <Route key={path} path={path} component={Page} />)}
       <Route default component={NotFoundPage} />
     </Router>
   );
@@ -95,32 +86,75 @@ const DIALOGS = {
   palette: async () => (await import("./shell/palette.tsx")).Palette,
 };
 
-// The chunks of the pages; the queue comes with the first page.
-const PAGES = {
-  Actions: async () => (await import("./actions/actions_page.tsx")).ActionsPage,
-  Action: async () => (await import("./actions/action_page.tsx")).ActionPage,
-  Sessions: async () => (await import("./sessions/sessions_page.tsx")).SessionsPage,
-  Session: async () => (await import("./sessions/session_page.tsx")).SessionPage,
-  Agents: async () => (await import("./agents/agents_page.tsx")).AgentsPage,
-  Settings: async () => (await import("./settings/settings_page.tsx")).SettingsPage,
-};
+const later = (path: string, name: string, load: () => Promise<() => JSX.Element>) => ({
+  path,
+  load,
+  Page: lazyPage(name, load),
+});
+
+// The pages whose chunks load later; the queue comes with the first page.
+const LATER = [
+  later(
+    "/actions",
+    "Actions",
+    async () => (await import("./actions/actions_page.tsx")).ActionsPage,
+  ),
+  later("/actions/*", "Action", async () => (await import("./actions/action_page.tsx")).ActionPage),
+  later(
+    "/sessions",
+    "Sessions",
+    async () => (await import("./sessions/sessions_page.tsx")).SessionsPage,
+  ),
+  later(
+    "/sessions/*",
+    "Session",
+    async () => (await import("./sessions/session_page.tsx")).SessionPage,
+  ),
+  later("/agents", "Agents", async () => (await import("./agents/agents_page.tsx")).AgentsPage),
+  later("/team", "Team", async () => (await import("./team/team_page.tsx")).TeamPage),
+  later("/policy", "Policy", async () => (await import("./policy/policy_page.tsx")).PolicyPage),
+  later(
+    "/remediation",
+    "Remediation",
+    async () => (await import("./remediation/remediation_page.tsx")).RemediationPage,
+  ),
+  later(
+    "/analytics",
+    "Analytics",
+    async () => (await import("./analytics/analytics_page.tsx")).AnalyticsPage,
+  ),
+  later("/audit", "Audit", async () => (await import("./audit/audit_page.tsx")).AuditPage),
+  later(
+    "/projects",
+    "Projects",
+    async () => (await import("./projects/projects_page.tsx")).ProjectsPage,
+  ),
+  later(
+    "/settings",
+    "Settings",
+    async () => (await import("./settings/settings_page.tsx")).SettingsPage,
+  ),
+];
 const CHUNKS = [
   ...Object.values(DIALOGS),
-  ...Object.values(PAGES),
+  ...LATER.map(({ load }) => load),
   () => import("./card/conflicts.tsx"),
   () => import("./card/in_sandbox.tsx"),
   loadStyles,
+  () => import("./approvals/review_pane.tsx"),
   () => import("./approvals/edit_pane.tsx"),
   () => import("./approvals/editor.tsx"),
   () => import("./diff/diff.tsx"),
   () => import("./approvals/remember_dialog.tsx"),
+  () => import("./approvals/wall_dialog.tsx"),
   () => import("./approvals/grants_dialog.tsx"),
+  () => import("./approvals/first_steps.tsx"),
   () => import("./card/approvals.tsx"),
 ];
 
-function lazyPage(name: keyof typeof PAGES): () => JSX.Element {
+function lazyPage(name: string, load: () => Promise<() => JSX.Element>): () => JSX.Element {
   return function Page() {
-    const { value: Loaded, failed } = useLazy(PAGES[name]);
+    const { value: Loaded, failed } = useLazy(load);
     return Loaded ? <Loaded /> : <LoadingPage name={name} failed={failed} />;
   };
 }
@@ -132,21 +166,8 @@ function lazyDialog(name: keyof typeof DIALOGS): (props: { onClose: () => void }
   };
 }
 
-// The page gets no key that is meant for the dialog.
-function LoadingDialog({ failed, onClose }: { failed: boolean; onClose: () => void }) {
-  useKeys(bind("Show", ["escape", "Close", onClose]), { modal: true });
-  return failed ? <Waiting failed /> : null;
-}
-
 const HelpDialog = lazyDialog("help");
 const PaletteDialog = lazyDialog("palette");
-const ActionsPage = lazyPage("Actions");
-const ActionPage = lazyPage("Action");
-const SessionsPage = lazyPage("Sessions");
-const SessionPage = lazyPage("Session");
-const AgentsPage = lazyPage("Agents");
-const SettingsPage = lazyPage("Settings");
-
 function LoadingPage({ name, failed }: { name: string; failed: boolean }) {
   return (
     <main class="scroll page-scroll">
@@ -183,4 +204,7 @@ openKey();
 openTheme();
 openKeys();
 openCode(CHUNKS);
+if (localStorage.getItem("gate.notices") === "on") {
+  void import("./settings/notices.ts").then(({ openNotices }) => openNotices());
+}
 render(<App />, document.getElementById("app")!);

@@ -1,12 +1,14 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Action, ActionDetail, PermittedPlace } from "../../server/actions/schema.ts";
+import type { OpenWall } from "../../server/sandbox/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import type { Connection } from "../daemon/connect.ts";
-import { CliError } from "../errors.ts";
-import { quoted } from "../hosts/hook_plan.ts";
-import type { Io } from "../io.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { quote } from "../../server/shown/quote.ts";
+import { type Io, isInteractive } from "../io.ts";
 import { paint, print, say } from "../terminal/output.ts";
+import { isTyped } from "../terminal/prompts.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { sayStepBacks, witness } from "../witness/witness.ts";
 import type { Cards } from "./cards.ts";
@@ -24,6 +26,13 @@ export interface ApproveOptions extends RememberOptions {
   edit?: true;
   draft?: string;
   permit?: PermittedPlace[];
+  /** Of changes of a command: the files to take over, and no others. */
+  take?: string[];
+  /** The walls of the sandbox that it opens, and for how long. */
+  open?: OpenWall[];
+  for?: "once" | "session";
+  /** The text that the action asks to type. */
+  confirm?: string;
   json?: true;
 }
 
@@ -34,37 +43,69 @@ export async function approve(
   prefix: string,
   options: ApproveOptions & { cards: Cards },
 ): Promise<Action> {
-  const { reason, digest, rebase, edit, permit, cards } = options;
+  const { reason, digest, rebase, edit, permit, take, cards } = options;
+  const open = options.open && { walls: options.open, for: options.for ?? "once" as const };
   const { found, client, one, param } = await openAction(connection, prefix);
   const detail = await unwrap(one.$get({ param }));
   await cards.add(detail);
+  const confirm = await confirmationFor(io, detail, options);
   const given = {
+    ...confirm !== null && { confirm },
     expected_digest: digest ?? detail.digest,
     ...reason && { reason },
     ...rebase && baseOf(detail),
   };
   sayStepBacks(io, await witness(io, connection, [found.project_id]));
   const remember = await chooseRemember(io, client, found, options);
-  const decide = async (edited: Edit | null) => {
+  const decide = async (edited: Edit | { take: string[] } | null) => {
     const action = await unwrap(
       edited
         ? one["approve-with-edit"].$post({ param, json: { ...given, ...edited } })
         : one.approve.$post({
           param,
-          json: { ...given, ...remember && { remember }, ...permit && { permit } },
+          json: {
+            ...given,
+            ...remember && { remember },
+            ...permit && { permit },
+            ...open && { open },
+          },
         }),
     );
     return { action, edited };
   };
-  const { action, edited } = edit ? await editOn(io, detail, options, decide) : await decide(null);
+  const { action, edited } = edit
+    ? await editOn(io, detail, options, decide)
+    : await decide(take ? { take } : null);
   if (!options.json) {
-    const open = await unwrap(one.$get({ param }));
-    const after = await untilHostRuns(open, () => unwrap(one.$get({ param })));
+    const now = await unwrap(one.$get({ param }));
+    const after = await untilHostRuns(now, () => unwrap(one.$get({ param })));
     showApproved(io, after, { is_edited: edited !== null, is_remembered: !!remember });
   }
   const content = edited && "content" in edited ? edited.content : null;
   await acceptApproved(io, client, { detail, action, edited: content });
   return action;
+}
+
+/** The text that the person typed for this action; null if it asks for none. @throws CliError */
+export async function confirmationFor(
+  io: Io,
+  { id, confirmation, risk }: ActionDetail,
+  { confirm, cards }: Pick<ApproveOptions, "confirm"> & { cards: Cards },
+): Promise<string | null> {
+  if (confirmation === null || confirm !== undefined) return confirm ?? null;
+  const wanted = visibleLine(confirmation);
+  const why = `its risk is ${risk.level}, so a person types "${wanted}"`;
+  if (!isInteractive(io)) {
+    throw new CliError(`Cannot approve action "${id}": ${why}`, {
+      next: `gate show ${id}, then the same command with --confirm ${wanted}`,
+      exit: EXIT.usage,
+    });
+  }
+  cards.show();
+  if (await isTyped(io, `Its risk is ${risk.level}. Type ${wanted} to approve it`, confirmation)) {
+    return confirmation;
+  }
+  throw new CliError(`Cannot approve action "${id}": you did not type "${wanted}"`);
 }
 
 function baseOf({ id, base }: ActionDetail): { base_sha256: string | null } {
@@ -97,10 +138,10 @@ async function editOn<T>(
     again: (file, error) => {
       const { current_status = "pending", now_sha256 } = fieldsOf(error);
       if (current_status !== "pending") return `gate show ${id}`;
-      const again = reason === undefined ? "" : ` --reason ${quoted(reason)}`;
+      const again = reason === undefined ? "" : ` --reason ${quote(reason)}`;
       const isMoved = rebase || now_sha256 !== undefined;
       return `gate approve ${id} --edit${
-        isMoved ? " --rebase" : ` --draft ${quoted(file)}`
+        isMoved ? " --rebase" : ` --draft ${quote(file)}`
       }${again}`;
     },
   });
@@ -114,7 +155,7 @@ const HOST_MS = 1_500;
 const PAUSE_MS = 50;
 
 /** The action after its hook had time to answer its host, if it still waits. */
-async function untilHostRuns(
+export async function untilHostRuns(
   detail: ActionDetail,
   look: () => Promise<ActionDetail>,
 ): Promise<ActionDetail> {
@@ -132,7 +173,12 @@ interface How {
   is_remembered: boolean;
 }
 
-function showApproved(io: Io, action: ActionDetail, { is_edited, is_remembered }: How): void {
+/** Prints the outcome of an approval. */
+export function showApproved(
+  io: Io,
+  action: ActionDetail,
+  { is_edited, is_remembered }: How,
+): void {
   if (action.status === "pending" && action.approvals) {
     const what = is_edited ? "your version is recorded" : "your approval is recorded";
     print(io, `${paint(io, "green", "✓")} ${what}: ${summarize(action)}`);

@@ -4,7 +4,7 @@ import { ProblemError, unwrap } from "../../server/client.ts";
 import type { Connection } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { print, say } from "../terminal/output.ts";
+import { say } from "../terminal/output.ts";
 import { openAction } from "./find.ts";
 import { actionCard } from "./view.ts";
 
@@ -21,9 +21,8 @@ export class Cards {
     this.#isRead = isRead;
   }
 
-  /** Prints the card of a held action now. @throws NotSigned if its digest covers something else */
-  async print(detail: ActionDetail): Promise<void> {
-    print(this.#io, `\n${actionCard(this.#io, detail, Date.now())}\n`);
+  /** Notes that the card of this held action is shown. @throws NotSigned for another digest */
+  async note(detail: ActionDetail): Promise<void> {
     await checkShown(detail);
     this.#shown.set(detail.id, detail.digest);
   }

@@ -19,9 +19,10 @@ type Change = Pick<ActionDetail, "before" | "after" | "before_sha256" | "after_s
  * the agent's host knows the changes, the tool's input is shown instead.
  */
 export function contentParts(io: Io, action: ActionDetail): Part[] {
-  const { files, input, command } = action;
-  if (input === null) return changeParts(io, action);
+  const { files, input, command, taken_from } = action;
   const known = (files ?? []).filter((file) => file.is_known);
+  if (taken_from) return known.flatMap((file) => fileParts(io, file));
+  if (input === null) return changeParts(io, action);
   const isShown = command !== null || (known.length > 0 && known.length === files?.length);
   return [
     ...isShown ? [] : [{ title: "input", text: visibleText(JSON.stringify(input, null, 2)) }],
@@ -32,6 +33,21 @@ export function contentParts(io: Io, action: ActionDetail): Part[] {
       }))
     ),
   ];
+}
+
+/** The parts of one of many files, with its name and its new permission bits. */
+function fileParts(io: Io, file: NonNullable<ActionDetail["files"]>[number]): Part[] {
+  const [old, now] = [file.before?.mode ?? null, file.after?.mode ?? null];
+  const mode = now === null || now === old
+    ? ""
+    : ` (mode ${old === null ? "" : `${octalOf(old)} → `}${octalOf(now)})`;
+  return changeParts(io, file).map(({ title, text }) => (
+    { title: `${title}: ${visibleLine(file.path)}${mode}`, text: text === "" ? "empty" : text }
+  ));
+}
+
+function octalOf(mode: number): string {
+  return `0${mode.toString(8).padStart(3, "0")}`;
 }
 
 function changeParts(io: Io, action: Change): Part[] {

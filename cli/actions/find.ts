@@ -11,6 +11,16 @@ export function parseIdPrefix(typed: string): string {
   return readIdPrefix(typed, "an action id", "gate pending");
 }
 
+/** Collects the ids of an argument that takes several. @throws CliError */
+export function collectIdPrefix(typed: string, before: string[] = []): string[] {
+  return [...before, parseIdPrefix(typed)];
+}
+
+/** Collects the digests of a repeated `--digest`, in the order of the ids. */
+export function collectDigest(typed: string, before: string[] = []): string[] {
+  return [...before, typed];
+}
+
 /** Checks the typed beginning of an id; `next` is the command that lists ids. @throws CliError */
 export function readIdPrefix(typed: string, what: string, next: string): string {
   const prefix = typed.toLowerCase();

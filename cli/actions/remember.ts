@@ -3,7 +3,7 @@ import { type Client, unwrap } from "../../server/client.ts";
 import type { GrantOffer, GrantPreview, Remember } from "../../server/grants/schema.ts";
 import { isConfirmed } from "../terminal/prompts.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
-import { quoted } from "../hosts/hook_plan.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { ago, count, paint, say } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -96,7 +96,7 @@ function describeOffer(
   isChosen: boolean,
 ): string[] {
   const mark = isChosen ? paint(io, "green", "→") : " ";
-  const name = pattern === null ? "exactly this" : `--pattern ${quoted(visibleLine(pattern))}`;
+  const name = pattern === null ? "exactly this" : `--pattern ${quote(visibleLine(pattern))}`;
   const rejected = matched.rejected > 0
     ? paint(io, "red", `, ${matched.rejected} of them rejected by a person`)
     : "";

@@ -1,15 +1,16 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import { runsOwnCode } from "../../server/actions/show/own_code.ts";
+import { stepAsAction } from "../../server/actions/show/check_shown.ts";
 import { describeSandbox } from "../../server/actions/show/sandbox_text.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
-import { conflictMark, conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
+import { conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
 import type { Io } from "../io.ts";
-import { ago, columnWidths, marked, markedBelow, paint, table } from "../terminal/output.ts";
+import { ago, marked, markedBelow, paint } from "../terminal/output.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
-import { displayWidth, fit } from "../terminal/width.ts";
 import { toolOf } from "../../server/actions/tools.ts";
+import { commandText } from "../../server/shown/command_text.ts";
 
 /** An action's command, path or purpose, on one line that is safe to print. */
 export function summarize(
@@ -17,46 +18,6 @@ export function summarize(
 ): string {
   const purpose = rollback_of === null ? tool : `the rollback of action ${rollback_of}`;
   return visibleLine(command ?? path ?? purpose);
-}
-
-/**
- * Actions as a table: id, age, status, who asked, tool and summary.
- * @param described better summaries for some of them, by their ids
- */
-export function actionTable(
-  io: Io,
-  actions: Action[],
-  { now, described }: { now: number; described: ReadonlyMap<string, string> },
-): string {
-  const columns = io.stdout.columns ?? Infinity;
-  const length = columns === Infinity ? FULL_ID : sharedLength(actions.map(({ id }) => id));
-  const heads = actions.map((action) => [
-    action.id.slice(0, length),
-    ago(action.created_at, now).padStart(4),
-    paintStatus(io, action),
-    fit(visibleLine(personBehind(action) ?? action.agent), 16),
-    fit(visibleLine(action.tool), 20),
-  ]);
-  const left = columns - columnWidths(heads).reduce((sum, width) => sum + width + 2, 0);
-  return table(actions.map((action, i) => {
-    const mark = conflictMark(action);
-    const summary = described.get(action.id) ?? summarize(action);
-    return [...heads[i]!, fit(summary, Math.max(MIN_SUMMARY, left - displayWidth(mark))) + mark];
-  }));
-}
-
-const FULL_ID = 36;
-/** The part of an id that holds its time in milliseconds. */
-const SHORT_ID = 13;
-/** A summary keeps this width even if the line then wraps. */
-const MIN_SUMMARY = 16;
-
-/** The number of digits that tell these ids apart. */
-function sharedLength(ids: string[]): number {
-  for (let length = SHORT_ID; length < FULL_ID; length++) {
-    if (new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size) return length;
-  }
-  return FULL_ID;
 }
 
 /** The person who asked for a rollback, which belongs to the agent's session; null for an agent. */
@@ -68,17 +29,16 @@ export function personBehind(
   return isPersons && decided_by !== "policy" ? decided_by : null;
 }
 
-function paintStatus(io: Io, action: Action): string {
-  const word = statusOf(action);
-  if (action.status === "pending") return paint(io, "yellow", word);
-  const isBad = /^(?:blocked|rejected)$/.test(action.status) || action.execution === "failed";
-  return isBad ? paint(io, "red", word) : word;
-}
-
-/** The status of an action, and of its execution if it was approved. */
-export function statusOf(action: Pick<Action, "status" | "execution">): string {
-  if (action.status !== "approved") return action.status;
-  return action.execution === "none" ? "approved" : `approved, ${action.execution}`;
+/**
+ * The status of an action, and of its execution if it was approved. What the policy approves is
+ * "allowed"; what a person approves is "approved".
+ */
+export function statusOf(
+  { status, execution, decided_by }: Pick<Action, "status" | "execution" | "decided_by">,
+): string {
+  if (status !== "approved") return status;
+  const word = decided_by === "policy" ? "allowed" : status;
+  return execution === "none" ? word : `${word}, ${execution}`;
 }
 
 /** Everything that a person needs to review an action, and its results. */
@@ -96,7 +56,9 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["to", targetOf(action)],
     ["really", unnamedFiles(action).slice(0, 20).join("\n") || null],
     ["config", configWrittenBy(action) && ACCEPTED_TOO],
+    ["plan", action.lease && leaseLine(action.lease)],
     ["command", action.command],
+    ...takenFacts(action),
     ["in", action.cwd],
     ["rolls back", action.rollback_of],
     ["replays", action.replay_of],
@@ -132,11 +94,54 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["error", action.error],
     ["digest", action.digest],
   ];
+  return [factLines(io, facts), ...sections(io, action), ...stepSections(io, action)].join("\n\n");
+}
+
+function factLines(io: Io, facts: readonly [string, string | null][]): string {
   const rows = facts.filter(([, value]) => value !== null)
     .map((
       [name, value],
     ) => [paint(io, "dim", name.padEnd(10)), markedBelow(visibleText(value!), INDENT)]);
-  return [rows.map((row) => row.join("  ")).join("\n"), ...sections(io, action)].join("\n\n");
+  return rows.map((row) => row.join("  ")).join("\n");
+}
+
+/** The title of a plan, the number of its steps and how long its approval holds. */
+function leaseLine({ title, seconds, ends_at, steps }: NonNullable<ActionDetail["lease"]>): string {
+  const holds = ends_at === null ? `${seconds} s from the approval on` : `until ${ends_at}`;
+  const size = steps.length === 1 ? "1 step" : `${steps.length} steps, in this order`;
+  return `${title}\n${size}; an approval holds ${holds}`;
+}
+
+/** The steps of a plan, each like a card of its own. */
+function stepSections(io: Io, action: ActionDetail): string[] {
+  const steps = action.lease?.steps ?? [];
+  return steps.flatMap((step) => {
+    const own = stepAsAction(action, step);
+    const { decision, risk, cwd, path, command, tool, scripts, unbound, digest } = own;
+    const head = `── step ${step.number} of ${steps.length} `.padEnd(40, "─");
+    const facts: [string, string | null][] = [
+      ["tool", tool],
+      ["path", path],
+      ["to", targetOf(own)],
+      ["really", unnamedFiles(own).slice(0, 20).join("\n") || null],
+      ["command", command],
+      ["in", cwd],
+      ["decision", `${decision.effect}: ${decision.reason}`],
+      ["sandbox", sandboxOf(own)],
+      ["outside", outsideOf(own)],
+      ["risk", `${risk.level} ${risk.score}`],
+      ...risk.factors.map((one): [string, string] => ["", factor(one)]),
+      ...scripts.slice(0, 10).map((one): [string, string] => [
+        "fixed",
+        `${one.path}  ${one.sha256.slice(0, 12)}`,
+      ]),
+      ...programFacts(own.programs ?? []),
+      ["not fixed", unbound],
+      ["digest", digest],
+      ["done by", step.action_id],
+    ];
+    return [`${paint(io, "bold", head)}\n${factLines(io, facts)}`, ...sections(io, own)];
+  });
 }
 
 /** Why the agent wants to leave the sandbox, and what it met there. */
@@ -204,6 +209,34 @@ const CHANGEABLE = {
   temporary: "  an agent can change this program: it lies in a temporary folder",
 };
 
+/** The command behind held changes, and what became of the changes of a command. */
+function takenFacts(action: ActionDetail): [string, string | null][] {
+  const { taken_from, held_back, signed } = action;
+  const removed = taken_from ? signed?.folders?.emptied_folders ?? [] : [];
+  const left_out = (taken_from ?? held_back)?.left_out;
+  const more = (left_out?.count ?? 0) - MOST_LEFT_OUT;
+  return [
+    ["changes of", taken_from && `${taken_from.command}  (action ${taken_from.action_id})`],
+    ["held back", held_back && heldLine(held_back)],
+    ...removed.slice(0, MOST_LEFT_OUT).map((path, i): [string, string] => [
+      i === 0 ? "removes" : "",
+      `${path}  if it is empty then`,
+    ]),
+    ...(left_out?.files ?? []).slice(0, MOST_LEFT_OUT).map(({ path, why }, i): [string, string] => [
+      i === 0 ? "left out" : "",
+      `${path}  ${why}`,
+    ]),
+    ["", more > 0 ? `and ${more} more` : null],
+  ];
+}
+
+const MOST_LEFT_OUT = 20;
+
+function heldLine({ action_id, files, why }: NonNullable<ActionDetail["held_back"]>): string {
+  if (action_id !== null) return `${files} changed files wait as action ${action_id}`;
+  return why ?? "it changed no file of the project";
+}
+
 /** One guarded file that changed without permission. */
 function describeRestored(
   { path, change, restored, quarantine }: ActionDetail["restored"][number],
@@ -229,8 +262,8 @@ function targetOf({ tool, path, changes }: ActionDetail): string | null {
 }
 
 /** Whether a call of a host's own tool is approved, and its host has not been told. */
-export function waitsForHost({ status, execution, files }: ActionDetail): boolean {
-  return files !== null && status === "approved" && execution === "none";
+export function waitsForHost({ status, execution, files, taken_from }: ActionDetail): boolean {
+  return files !== null && taken_from === null && status === "approved" && execution === "none";
 }
 
 /** Whether a command is approved but not run yet: the agent's process runs it. */
@@ -283,7 +316,7 @@ function parts(io: Io, action: ActionDetail): Part[] {
     ...contentParts(io, action),
     ...conflictParts(io, action),
     list("output", output ? [output.text] : []),
-    list(hasRun ? "ran" : "would run", analysis?.commands.map((argv) => argv.join(" "))),
+    list(hasRun ? "ran" : "would run", analysis?.commands.map(commandText)),
     list(hasRun ? "could write" : "would write", analysis?.writes),
     list(hasRun ? "could delete" : "would delete", analysis?.deletes),
     list("cannot be determined", analysis?.unresolved),

@@ -1,17 +1,33 @@
 import { Command } from "@commander-js/extra-typings";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, unwrap } from "../../server/client.ts";
-import type { AgentSession, AgentSnapshot, RateLimits } from "../../server/agent_monitor/schema.ts";
+import type {
+  AgentSession,
+  AgentSnapshot,
+  OrphanPort,
+  RateLimits,
+} from "../../server/agent_monitor/schema.ts";
 import { openConnection } from "../daemon/connect.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { countBetween, examples } from "../options.ts";
-import { ago, count, paint, print, printJson, say, table } from "../terminal/output.ts";
+import {
+  ago,
+  columnWidths,
+  count,
+  paint,
+  print,
+  printJson,
+  say,
+  table,
+} from "../terminal/output.ts";
 import { isConfirmed } from "../terminal/prompts.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { fit } from "../terminal/width.ts";
 
 const ROUND_MS = 2_000;
+/** Clears the terminal. */
+const CLEARED = "\x1b[H\x1b[2J\x1b[3J";
 
 /** Commander's error for an unknown command, which its types leave out. */
 interface Group {
@@ -36,9 +52,10 @@ export function createCommand(io: Io) {
     .action(async (mistyped, { project, watch, json }, command) => {
       if (mistyped !== undefined) (command as unknown as Group).unknownCommand();
       const { client } = await openConnection(io, { scope: "viewer" });
-      const show = async () => {
+      const show = async (before = "") => {
         const snapshot = await unwrap(client.api["agent-monitor"].snapshot.$get());
         const sessions = await sessionsOf(client, snapshot, project);
+        io.stdout.write(before);
         if (json) printJson(io, { ...snapshot, sessions });
         else print(io, page(io, { ...snapshot, sessions }));
       };
@@ -49,8 +66,7 @@ export function createCommand(io: Io) {
       while (!stop.signal.aborted) {
         await sleep(ROUND_MS, undefined, { signal: stop.signal }).catch(() => {});
         if (stop.signal.aborted) break;
-        if (io.stdout.isTTY) io.stdout.write("\x1b[H\x1b[2J");
-        await show();
+        await show(io.stdout.isTTY ? CLEARED : "");
       }
       unsubscribe();
     });
@@ -154,51 +170,92 @@ function page(io: Io, { sessions, orphan_ports, rate_limits }: AgentSnapshot): s
   const sorted = sessions.toSorted((a, b) => rankOf(a) - rankOf(b));
   const known = rate_limits.filter(({ status }) => status === "known");
   return [
-    sorted.length === 0
-      ? "No coding agent runs."
-      : table(sorted.map((session) => sessionRow(io, session))),
-    ...known.map(limitLine),
+    sorted.length === 0 ? "No coding agent runs." : sessionLines(io, sorted),
+    ...known.length === 0 ? [] : ["", "Rate limits:", table(known.flatMap(limitRows))],
     ...orphan_ports.length === 0 ? [] : [
       "",
       `${count(orphan_ports.length, "process")} left behind:`,
-      table(orphan_ports.map(({ pid, ports, command, agent }) => [
-        `  ${pid}`,
-        ports.map(({ port }) => port).join(", "),
-        fit(visibleLine(command), 60),
-        `left by ${agent}`,
-      ])),
+      table(orphan_ports.map((orphan) => orphanRow(io, orphan))),
       "  gate agents terminate <pid>",
     ],
   ].join("\n");
 }
 
-function sessionRow(io: Io, session: AgentSession): string[] {
-  const { status, stale, context, tokens, cost_usd, held } = session;
-  const word = `${WORDS[status]}${stale ? "?" : ""}`;
-  const isWaiting = status === "waiting_approval" || status === "waiting_input";
-  return [
-    session.name,
-    isWaiting ? paint(io, "yellow", word) : word,
-    fit(visibleLine(session.project_id ?? session.cwd ?? ""), 32),
-    session.last_activity_at === null ? "" : ago(session.last_activity_at, Date.now()).padStart(4),
-    tokens === null ? "" : `${session.tokens_complete ? "" : "≥ "}${short(tokens.total)} tokens`,
-    context?.percent == null ? "" : `context ${context.percent} %`,
-    cost_usd === null ? "" : `$${cost_usd.toFixed(2)}`,
-    session.ports.map(({ port }) => `:${port}`).join(" "),
-    held === null
-      ? fit(visibleLine(session.current_task ?? ""), 24)
-      : `gate show ${held.action_id}`,
-  ];
+/** The columns of a session. A narrow terminal shows the first of them that fit, in their order. */
+const COLUMNS = ["name", "status", "place", "age", "tokens", "ports", "task", "context", "cost"];
+const BY_WEIGHT = ["name", "status", "place", "age", "task", "ports", "tokens", "context", "cost"];
+
+/** One line for each session, and below it the command that shows its held action. */
+function sessionLines(io: Io, sessions: AgentSession[]): string {
+  const rows = sessions.map((session) => sessionRow(io, session));
+  const room = columnsOf(io);
+  let shown = BY_WEIGHT;
+  const cells = () =>
+    rows.map((row) => COLUMNS.flatMap((name) => shown.includes(name) ? row[name]! : []));
+  while (shown.length > 4 && widthOf(cells()) > room) shown = shown.slice(0, -1);
+  return table(cells()).split("\n").flatMap((line, at) => {
+    const held = sessions[at]!.held;
+    return held === null ? [line] : [line, `  gate show ${held.action_id}`];
+  }).join("\n");
 }
 
-function limitLine({ name, limits, stale }: RateLimits): string {
-  const parts = limits.map(({ id, window_minutes, used_percent, resets_at }) => {
-    const window = window_minutes === null ? id : spanOf(window_minutes);
-    const used = used_percent === null ? "reset" : `${used_percent} %`;
-    const until = resets_at === null ? "" : ` until ${resets_at.slice(0, 16).replace("T", " ")}`;
-    return `${window} ${used}${until}`;
-  });
-  return `${name} limits: ${parts.join(", ")}${stale ? " (old)" : ""}`;
+function sessionRow(io: Io, session: AgentSession): Record<string, string> {
+  const { status, stale, context, tokens, cost_usd, current_task } = session;
+  const word = `${WORDS[status]}${stale ? "?" : ""}`;
+  const isWaiting = status === "waiting_approval" || status === "waiting_input";
+  return {
+    name: session.name,
+    status: isWaiting ? paint(io, "yellow", word) : word,
+    place: fit(visibleLine(session.project_id ?? session.cwd ?? ""), placeWidth(io)),
+    age: session.last_activity_at === null
+      ? ""
+      : ago(session.last_activity_at, Date.now()).padStart(4),
+    tokens: tokens === null
+      ? ""
+      : `${session.tokens_complete ? "" : "≥ "}${short(tokens.total)} tokens`,
+    ports: fit([...new Set(session.ports.map(({ port }) => `:${port}`))].join(" "), 24),
+    task: fit(visibleLine(current_task ?? ""), 24),
+    context: context?.percent == null ? "" : `context ${context.percent} %`,
+    cost: cost_usd === null ? "" : `$${cost_usd.toFixed(2)}`,
+  };
+}
+
+/** Of 80 columns the place leaves room for name, state and age. */
+function placeWidth(io: Io): number {
+  return Math.max(12, Math.min(32, columnsOf(io) - 44));
+}
+
+const MOST_COMMAND = 60;
+
+function orphanRow(io: Io, { pid, ports, command, agent }: OrphanPort): string[] {
+  const row = [
+    `  ${pid}`,
+    fit(ports.map(({ port }) => port).join(", "), 24),
+    "",
+    `left by ${agent}`,
+  ];
+  const room = Math.max(16, Math.min(MOST_COMMAND, columnsOf(io) - widthOf([row])));
+  return row.with(2, fit(visibleLine(command), room));
+}
+
+function limitRows({ name, limits, stale }: RateLimits): string[][] {
+  return limits.map(({ id, window_minutes, used_percent, resets_at }) => [
+    `  ${name}`,
+    window_minutes === null ? visibleLine(id) : spanOf(window_minutes),
+    used_percent === null ? "reset since" : `${used_percent} % used`,
+    resets_at === null ? "" : `resets in ${ago(new Date().toISOString(), Date.parse(resets_at))}`,
+    stale ? "may be old" : "",
+  ]);
+}
+
+/** The width of a terminal; without one nothing is left out. */
+function columnsOf({ stdout: { isTTY, columns } }: Io): number {
+  return isTTY ? columns ?? 80 : Infinity;
+}
+
+function widthOf(rows: string[][]): number {
+  const widths = columnWidths(rows);
+  return widths.reduce((sum, width) => sum + width + 2, -2);
 }
 
 function spanOf(minutes: number): string {

@@ -9,7 +9,7 @@ import {
   type AuditVerification,
   type EvidenceVerification,
 } from "../../server/evidence/schema.ts";
-import { unwrap } from "../../server/client.ts";
+import { type Client, unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { openReview } from "../proof/prover.ts";
 import { CliError, EXIT, Exit } from "../errors.ts";
@@ -18,7 +18,7 @@ import { examples, matching, TIME_FORMAT } from "../options.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { chooseProject, openProject } from "../project.ts";
-import { withSpinner } from "../terminal/prompts.ts";
+import { type Tell, withSpinner } from "../terminal/prompts.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
 import {
   findLost,
@@ -51,9 +51,10 @@ function verifyCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", VERIFY_HELP)
     .action(async (file, { project, key, checkpoint, json }) => {
-      const results = await withSpinner(io, "Verifying the audit log", async () => {
-        if (file === undefined) return await verifyLedgers(io, project, { key, checkpoint });
-        return [await verifyFile(file, { key, checkpoint })];
+      const results = await withSpinner(io, "Verifying the audit log", async (tell) => {
+        const known = { key, checkpoint };
+        if (file === undefined) return await verifyLedgers(io, { project, known, tell });
+        return [await verifyFile(file, known)];
       });
       if (json) printJson(io, project || file !== undefined ? results[0] : results);
       else for (const result of results) print(io, describe(io, result));
@@ -145,10 +146,16 @@ Examples:
   gate audit checkpoint --project web --json > checkpoint.json
 `;
 
+/** How often a person is told how far a check is. */
+const POLL_MS = 500;
+
 async function verifyLedgers(
   io: Io,
-  project: string | undefined,
-  known: { key?: string; checkpoint?: string },
+  { project, known, tell }: {
+    project: string | undefined;
+    known: { key?: string; checkpoint?: string };
+    tell: Tell;
+  },
 ): Promise<AuditVerification[]> {
   const stray = Object.entries(known).find(([, value]) => value !== undefined)?.[0];
   if (stray) {
@@ -171,7 +178,7 @@ async function verifyLedgers(
   }
   const results: AuditVerification[] = [];
   for (const id of ids) {
-    results.push(await unwrap(scopedClient(connection, id).api.audit.verify.$get()));
+    results.push(await verifyLedger(io, scopedClient(connection, id), { id, tell }));
   }
   const seen = [
     ...await witness(io, connection, ids),
@@ -180,6 +187,25 @@ async function verifyLedgers(
   ];
   if (seen.length > 0) sayStepBacks(io, seen);
   return withSeen(results, seen);
+}
+
+/** Verifies the log of one project, and tells a person how far it is. */
+async function verifyLedger(
+  io: Io,
+  { api: { audit } }: Client,
+  { id, tell }: { id: string; tell: Tell },
+): Promise<AuditVerification> {
+  const tellProgress = async () => {
+    const check = (await unwrap(audit.state.$get()).catch(() => null))?.check;
+    if (!check || check.finished_at !== null) return;
+    tell(`${visibleLine(id)}, ${check.checked} of ${count(check.of, "event")}`);
+  };
+  const polling = io.stderr.isTTY ? setInterval(tellProgress, POLL_MS) : undefined;
+  try {
+    return await unwrap(audit.verify.$get());
+  } finally {
+    clearInterval(polling);
+  }
 }
 
 /** A ledger that is whole in itself is broken when it lacks an event that somebody has seen. */
@@ -245,7 +271,12 @@ async function exportAudit(
   if (!answer.ok || !answer.body) return await unwrap(Promise.resolve(answer as never));
   const text = Readable.fromWeb(answer.body as WebStream<Uint8Array>);
   if (output !== undefined) {
-    return await pipeline(text, createWriteStream(output, { mode: 0o600 }));
+    const file = createWriteStream(output, { mode: 0o600 });
+    return await withSpinner(
+      io,
+      "Exporting the audit log",
+      (tell) => pipeline(text, counted(tell), file),
+    );
   }
   // Agents' text must not control a terminal; a file or pipe gets the exact bytes.
   const stages = io.stdout.isTTY ? [text, visibly()] : [text];
@@ -255,6 +286,20 @@ async function exportAudit(
     // A reader may close the pipe early (`gate audit export | head`): that is no failure.
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   }
+}
+
+/** Passes everything on and tells the size so far, each megabyte. */
+function counted(tell: Tell): Transform {
+  let bytes = 0;
+  return new Transform({
+    transform(chunk, _encoding, done) {
+      const before = Math.floor(bytes / 1e6);
+      bytes += chunk.length;
+      const megabytes = Math.floor(bytes / 1e6);
+      if (megabytes > before) tell(`${megabytes} MB`);
+      done(null, chunk);
+    },
+  });
 }
 
 /** The same filters without the format "bundle", which only one project has. */

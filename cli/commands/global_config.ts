@@ -12,7 +12,7 @@ import { acceptChanges, showChange, waitingChanges } from "../config/accept.ts";
 import { scopedClient } from "../daemon/connect.ts";
 import { findDaemon } from "../daemon/find.ts";
 import { CliError, explain } from "../errors.ts";
-import { quoted } from "../hosts/hook_plan.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
@@ -74,7 +74,7 @@ async function edit(
     ...draft !== undefined && { draft: resolve(io.cwd, draft) },
     name: "config.json",
     use: (after) => change(io, before, after),
-    again: (file) => `gate global-config edit --draft ${quoted(file)}`,
+    again: (file) => `gate global-config edit --draft ${quote(file)}`,
   });
   if (readText(pathOf(io)) !== before) await acceptEdited(io, options);
 }

@@ -3,7 +3,7 @@ import { type Action, ActionStatus, Execution } from "../../server/actions/schem
 import { Risk } from "../../server/risk/schema.ts";
 import { Time } from "../../server/audit/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { actionTable } from "../actions/view.ts";
+import { actionTable } from "../actions/table.ts";
 import { type Connection, openConnection } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
 import type { Io } from "../io.ts";

@@ -34,19 +34,21 @@ export function createCommand(io: Io) {
     .option("--no-sandbox", "judge as if this machine had no sandbox")
     .option("--stdin", "read one JSON object per line from standard input")
     .option("--jsonl", "read and print one JSON object per line")
+    .option("--exit-code", "exit 0 for allow, 3 for ask and 4 for deny; 1 is then only an error")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async ({ project, stdin, jsonl, json, sandbox, ...question }) => {
+    .action(async ({ project, stdin, jsonl, json, sandbox, exitCode, ...question }) => {
+      const exits = exitCode ? EXACT : EXIT_CODES;
       const bare = sandbox ? {} : { sandbox };
       if (stdin || jsonl) {
         const ask = await openQuestions(io, project);
-        return await testLines(io, (one) => ask({ ...one, ...bare }));
+        return await testLines(io, (one) => ask({ ...one, ...bare }), exits);
       }
       const asked = checkQuestion({ ...question, ...bare });
       const result = await (await openQuestions(io, project))(asked);
       if (json) printJson(io, result);
       else print(io, describe(io, result));
-      if (result.effect !== "allow") throw new Exit(EXIT.failed);
+      leave(exits[result.effect]);
     });
   addExplain(policy, io);
   addReplay(policy, io);
@@ -54,6 +56,17 @@ export function createCommand(io: Io) {
   addBench(policy, io);
   addTemplates(policy, io);
   return policy;
+}
+
+type ExitCodes = Record<PolicyTestResult["effect"], number>;
+
+const EXIT_CODES: ExitCodes = { allow: EXIT.ok, ask: EXIT.failed, deny: EXIT.failed };
+/** One for each effect; 2 belongs to the scenario tool. */
+const EXACT: ExitCodes = { allow: EXIT.ok, ask: 3, deny: 4 };
+
+/** Ends the command with this exit code. @throws Exit unless it is 0 */
+function leave(exit: number): void {
+  if (exit !== EXIT.ok) throw new Exit(exit);
 }
 
 function addExplain(policy: CommandUnknownOpts, io: Io): void {
@@ -169,18 +182,18 @@ function refused(error: unknown): never {
 
 const NO_TEST = /^Cannot test the policy: /;
 
-/** Prints one answer per line, in the order of the questions; exits 0 only if all are allowed. */
-async function testLines(io: Io, ask: Ask): Promise<void> {
-  let allowed = true;
+/** Prints one answer per line, in the order of the questions; the highest of their codes is the exit. */
+async function testLines(io: Io, ask: Ask, exits: ExitCodes): Promise<void> {
+  let highest: number = EXIT.ok;
   let number = 0;
   for await (const line of readLines(io.stdin)) {
     number++;
     if (line.trim() === "") continue;
     const result = await ask(parseLine(line, number)).catch((error) => inLine(error, number));
-    allowed &&= result.effect === "allow";
+    highest = Math.max(highest, exits[result.effect]);
     print(io, visibleJson(result, 0));
   }
-  if (!allowed) throw new Exit(EXIT.failed);
+  leave(highest);
 }
 
 /** Adds the line number to the error of a question. */
@@ -265,4 +278,5 @@ Examples:
   gate policy test --path .env --action write --json
   printf '%s\\n' '{"command":"ls"}' '{"path":"a.ts","action":"write"}' |
     gate policy test --stdin --jsonl
+  gate policy test --command 'npm publish' --exit-code; echo $?   0 allow, 3 ask, 4 deny
 `;

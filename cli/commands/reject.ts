@@ -1,49 +1,68 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Action, RejectAllResult } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { openAction, parseIdPrefix } from "../actions/find.ts";
+import { rejectSeveral } from "../actions/decide_several.ts";
+import { collectDigest, collectIdPrefix, openAction } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
 import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { CliError, EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 
-/** `gate reject <id> --reason`: rejects held actions and gives the agents the reason. */
+/** `gate reject <id...> --reason`: rejects held actions and gives the agents the reason. */
 export function createCommand(io: Io) {
   return new Command("reject")
     .description("Reject one held action or several. The agent sees the reason.")
-    .argument("[id]", ACTION_ID, parseIdPrefix)
+    .argument("[id...]", ACTION_ID, collectIdPrefix)
     .requiredOption("--reason <text>", "why, and what the agent should do instead")
+    .option(
+      "--digest <sha256>",
+      "reject only if the action still has this digest; once for each id, in their order",
+      collectDigest,
+    )
     .option("--session <id>", "reject everything that this session holds")
     .option("--all", "reject everything that is held")
     .option("--project <id>", "with --all: only in this project")
-    .option("--json", "print JSON")
+    .option("--json", "print JSON; an array for several ids")
     .addHelpText(
       "after",
       examples(
         "gate reject 0199a1b2 --reason 'use the staging file'",
+        "gate reject 0199a1b2 0199a1b3 --reason 'one change at a time'",
         "gate reject --session 0199a1b3-… --reason 'the agent is stuck'",
         "gate reject --all --reason 'not today'",
       ),
     )
-    .action(async (id, { reason, json, session, all, project }) => {
-      if ([id, session, all].filter((one) => one !== undefined).length !== 1) {
-        throw new CliError("Cannot reject: give one id, --session or --all", {
-          next: "gate reject --help",
-          exit: EXIT.usage,
-        });
+    .action(async (ids = [], { reason, json, session, all, project, digest }) => {
+      const named = [ids.length > 0, session !== undefined, all === true];
+      if (named.filter(Boolean).length !== 1) throw misused("give ids, --session or --all");
+      if (digest !== undefined && digest.length !== ids.length) {
+        throw misused("give --digest once for each id, in the order of the ids");
       }
       const connection = await openConnection(io, { scope: "reviewer" });
-      if (id === undefined) {
+      if (ids.length === 0) {
         const result = await rejectHeld(connection, { session, project, reason });
         return json ? printJson(io, result) : printAll(io, result);
       }
-      const { one, param } = await openAction(connection, id);
-      const action = await unwrap(one.reject.$post({ param, json: { reason } }));
+      if (ids.length > 1) {
+        const several = { ids, digests: digest, reason };
+        const { actions, refused } = await rejectSeveral(io, connection, several);
+        if (json) printJson(io, actions);
+        else for (const action of actions) printRejected(io, action);
+        if (refused > 0) throw new Exit(EXIT.failed);
+        return;
+      }
+      const { one, param } = await openAction(connection, ids[0]!);
+      const expected = digest && { expected_digest: digest[0]! };
+      const action = await unwrap(one.reject.$post({ param, json: { reason, ...expected } }));
       if (json) return printJson(io, action);
       printRejected(io, action);
     });
+}
+
+function misused(why: string): CliError {
+  return new CliError(`Cannot reject: ${why}`, { next: "gate reject --help", exit: EXIT.usage });
 }
 
 /** Rejects what a session or everybody holds, project by project. */

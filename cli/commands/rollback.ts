@@ -3,7 +3,7 @@ import type { RollbackInput, RollbackResult } from "../../server/actions/schema.
 import { unwrap } from "../../server/client.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { summarize } from "../actions/view.ts";
-import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
+import { AS, PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID } from "../options.ts";
@@ -22,11 +22,12 @@ export function createCommand(io: Io) {
         .choices(["abort", "merge", "force"] as const).default("abort" as const),
     )
     .option("--reason <text>", "a note for the audit log")
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
-    .action(async (id, { dryRun, onConflict, reason, json, passphraseStdin }) => {
-      const connection = await openReview(io, { passphraseStdin });
+    .action(async (id, { dryRun, onConflict, reason, as, json, passphraseStdin }) => {
+      const connection = await openReview(io, { passphraseStdin, as });
       const { found, one, param } = await openAction(connection, id);
       const body: RollbackInput = {
         on_conflict: onConflict,

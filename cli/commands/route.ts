@@ -6,7 +6,7 @@ import { CliError, EXIT } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { countBetween, examples, parseSpan } from "../options.ts";
 import { openProject } from "../project.ts";
-import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
+import { AS, PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -99,11 +99,12 @@ function addRemove(route: Command, io: Io): void {
   route.command("remove")
     .description("Remove an approval route. One person then approves what it matched.")
     .argument("<id>", ROUTE_ID)
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate route remove production"))
-    .action(async (id, { json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
+    .action(async (id, { as, json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin, as });
       const one = client.api["approval-routes"][":id"];
       show(io, "removed", await unwrap(one.$delete({ param: { id } })), json);
     });
@@ -165,6 +166,7 @@ function withFields<C extends Route>(command: C) {
     .option("--escalate-after <time>", "ask more members after this time, such as 15m", parseSpan)
     .option("--escalate-to <id...>", "the members who are asked then")
     .option("--expires-after <time>", "expire after this time, such as 1h", parseSpan)
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON");
 }

@@ -5,6 +5,7 @@ import type { ProofKind } from "../../server/proof/schema.ts";
 import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
 import type { Io } from "../io.ts";
+import { blockedSubject, reachedQuotas } from "../daemon/limits.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { findRegistered, findRoot } from "../project.ts";
 import { examples } from "../options.ts";
@@ -67,10 +68,12 @@ async function askHealth(connection: Connection, id: string): Promise<ProjectHea
     const { api } = scopedClient(connection, id);
     const { error, warnings } = await unwrap(api.config.$get());
     const { items } = await unwrap(api.remediation.blocks.$get());
-    const blocked = items.slice(0, MOST_BLOCKS).map(({ session_id, reason }) =>
-      `Session ${session_id} is blocked: ${reason}; look at it, then gate session unblock`
+    const blocked = items.slice(0, MOST_BLOCKS).map((block) =>
+      `${startOf(blockedSubject(block))} is blocked: ${block.reason}; look at it, then ` +
+      `gate session unblock ${block.agent ?? block.session_id}`
     );
-    return { error, warnings: [...warnings, ...blocked] };
+    const quotas = (await reachedQuotas(scopedClient(connection, id), Date.now())).map(startOf);
+    return { error, warnings: [...warnings, ...blocked, ...quotas] };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     return { error: error.problem.detail, warnings: [] };
@@ -78,6 +81,10 @@ async function askHealth(connection: Connection, id: string): Promise<ProjectHea
 }
 
 const MOST_BLOCKS = 3;
+
+function startOf(line: string): string {
+  return `${line[0]!.toUpperCase()}${line.slice(1)}`;
+}
 
 function showHealth(io: Io, { error, warnings }: ProjectHealth): void {
   if (error) print(io, paint(io, "red", `! ${visibleLine(error)}`));

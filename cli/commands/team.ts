@@ -1,12 +1,13 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { type Client, unwrap } from "../../server/client.ts";
-import type { Member } from "../../server/team/schema.ts";
+import { unwrap } from "../../server/client.ts";
+import type { Member, WaitingList } from "../../server/team/schema.ts";
 import { connect } from "../daemon/connect.ts";
-import { loginLink, showLink } from "../daemon/dashboard_link.ts";
+import { showLink } from "../daemon/dashboard_link.ts";
 import { CliError, EXIT } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
-import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
+import { createMemberLink, findMember } from "../proof/member_link.ts";
+import { AS, PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { count, paint, print, printJson, say, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
@@ -56,14 +57,15 @@ function addChanging(team: Command, io: Io): void {
     .option("--id <id>", "their id in commands and records (default: made of the name)")
     .addOption(roleOption().default("reviewer" as const))
     .option("--email <address>", "their e-mail address")
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON: the member and the link")
     .addHelpText("after", examples("gate team add 'Ann Miller' --role admin", "gate team add Ben"))
-    .action(async (name, { id, role, email, json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
+    .action(async (name, { id, role, email, as, json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin, as });
       const given = { name, role, ...id && { id }, ...email && { email } };
       const member = await unwrap(client.api.team.members.$post({ json: given }));
-      const url = await linkFor(client, member.id);
+      const { url } = await createMemberLink(client, member);
       if (json) return printJson(io, { ...member, url });
       print(io, `${paint(io, "green", "✓")} added: ${describe(member)}`);
       say(io, LINK);
@@ -75,17 +77,18 @@ function addChanging(team: Command, io: Io): void {
     .option("--name <name>", "their new name")
     .addOption(roleOption())
     .option("--email <address>", "their new e-mail address; an empty one removes it")
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate team change ben --role viewer"))
-    .action(async (id, { name, role, email, json, passphraseStdin }) => {
+    .action(async (id, { name, role, email, as, json, passphraseStdin }) => {
       if (name === undefined && role === undefined && email === undefined) {
         throw new CliError("Cannot change the member: give --name, --role or --email", {
           next: "gate team change --help",
           exit: EXIT.usage,
         });
       }
-      const { client } = await openReview(io, { passphraseStdin });
+      const { client } = await openReview(io, { passphraseStdin, as });
       const changes = {
         ...name !== undefined && { name },
         ...role && { role },
@@ -99,11 +102,12 @@ function addChanging(team: Command, io: Io): void {
   team.command("remove")
     .description("Remove a member. Their logins end at once; their decisions stay in the records.")
     .argument("<id>", MEMBER_ID)
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
-    .addHelpText("after", examples("gate team remove ben"))
-    .action(async (id, { json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
+    .addHelpText("after", examples("gate team remove ben", "gate team remove ben --as ann"))
+    .action(async (id, { as, json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin, as });
       const one = client.api.team.members[":id"];
       const member = await unwrap(one.$delete({ param: { id } }));
       if (json) return printJson(io, member);
@@ -113,15 +117,16 @@ function addChanging(team: Command, io: Io): void {
 
 function addLink(team: Command, io: Io): void {
   team.command("link")
-    .description("Create a new link with which a member logs in.")
+    .description("Create a link with which a member logs in and sets a passphrase of their own.")
     .argument("<id>", MEMBER_ID)
     .option("--no-open", "only print the link; it works once, within a minute")
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print the link as JSON; open no browser")
     .addHelpText("after", examples("gate team link ann", "gate team link ann --no-open"))
-    .action(async (id, { open, json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
-      const url = await linkFor(client, id);
+    .action(async (id, { open, as, json, passphraseStdin }) => {
+      const { client } = await openReview(io, { passphraseStdin, as });
+      const { url } = await createMemberLink(client, await findMember(client, id));
       if (json) return printJson(io, { url });
       await showLink(io, url, open);
     });
@@ -129,25 +134,59 @@ function addLink(team: Command, io: Io): void {
 
 function addAccept(team: Command, io: Io): void {
   team.command("accept")
-    .description("Accept what was changed by hand in team.json and approval_routes.json.")
+    .description(
+      "Show what was changed by hand in team.json and approval_routes.json, and accept it.",
+    )
+    .option(...AS)
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate team accept"))
-    .action(async ({ json, passphraseStdin }) => {
-      const { client: { api } } = await openReview(io, { passphraseStdin });
-      const status = await unwrap(api.team.accept.$post({ json: {} }));
-      await unwrap(api["approval-routes"].accept.$post({ json: {} }));
+    .action(async ({ as, json, passphraseStdin }) => {
+      const { client: { api } } = await openReview(io, { passphraseStdin, as });
+      const ofTeam = waitingIn("team.json", await unwrap(api.team.$get()));
+      const ofRoutes = waitingIn(
+        "approval_routes.json",
+        await unwrap(api["approval-routes"].$get()),
+      );
+      if (!json) {
+        showWaiting(io, "team.json", ofTeam);
+        showWaiting(io, "approval_routes.json", ofRoutes);
+      }
+      if (ofTeam) await unwrap(api.team.accept.$post({ json: versionOf(ofTeam) }));
+      if (ofRoutes) {
+        await unwrap(api["approval-routes"].accept.$post({ json: versionOf(ofRoutes) }));
+      }
+      const status = await unwrap(api.team.$get());
       if (json) return printJson(io, status);
+      if (!ofTeam && !ofRoutes) return print(io, "Nothing waits: both files are in force.");
       print(io, `${paint(io, "green", "✓")} accepted: ${count(status.members, "member")}`);
     });
 }
 
-async function linkFor(client: Client, id: string): Promise<string> {
-  const one = client.api.team.members[":id"];
-  return await loginLink(
-    client,
-    await unwrap(one["login-code"].$post({ param: { id }, json: {} })),
-  );
+/** The change that a person can accept. @throws CliError if the file cannot be accepted as it is */
+function waitingIn(
+  file: string,
+  { problem, waiting }: { problem: string | null; waiting: WaitingList | null },
+): WaitingList | null {
+  if (problem === null || waiting !== null) return waiting;
+  throw new CliError(`Cannot accept ${file}: ${visibleLine(problem)}`, { next: "gate doctor" });
+}
+
+function versionOf({ items_sha256, number }: WaitingList) {
+  return { items_sha256, number };
+}
+
+const MARKS = { added: ["green", "+"], removed: ["red", "-"], changed: ["yellow", "~"] } as const;
+
+function showWaiting(io: Io, file: string, waiting: WaitingList | null): void {
+  if (waiting === null) return;
+  print(io, paint(io, "bold", file));
+  if (waiting.differences.length === 0) print(io, "  the same entries, which nobody has signed");
+  for (const { kind, id, text } of waiting.differences) {
+    const [colour, mark] = MARKS[kind];
+    const line = `${mark} ${visibleLine(id)}${text === "" ? "" : `: ${visibleLine(text)}`}`;
+    print(io, `  ${paint(io, colour, line)}`);
+  }
 }
 
 function roleOption() {
@@ -170,7 +209,9 @@ function describe({ id, name, role }: Member): string {
 
 const MEMBER_ID = "the member's id, as gate team list shows it";
 const NOBODY = "The team is empty: you decide alone. Add a member: gate team add <name>";
-const LINK = "They open this link in their browser, within a minute; it works once:";
+const LINK =
+  "They open this link in their browser, within a minute; it works once. There they set a " +
+  "passphrase of their own, which their approvals need:";
 
 const HELP = `
 Examples:

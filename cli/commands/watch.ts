@@ -8,6 +8,7 @@ import { listenToEvents } from "../daemon/events.ts";
 import { CliError } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { examples } from "../options.ts";
+import { AS } from "../proof/passphrases.ts";
 import { openReview, Prover } from "../proof/prover.ts";
 import { paint, print } from "../terminal/output.ts";
 import { visibleJson, visibleLine } from "../terminal/visible.ts";
@@ -15,20 +16,27 @@ import { type Held, reviewHeld } from "../watch/desk.ts";
 import { sayStepBacks, witness } from "../witness/witness.ts";
 
 /** `gate watch`: the held actions, as they come. */
-export function createCommand(io: Io) {
+export function createCommand(shell: Io) {
   return new Command("watch")
     .description(
-      "Show the held actions one after the other; letter keys approve, reject or edit them. " +
+      "Show the held actions on the whole terminal; letter keys approve, reject or edit them. " +
         "Without a terminal, only print them.",
     )
     .option("--project <id>", "watch only this project")
+    .option(...AS)
     .option("--json", "print one JSON object a line and ask nothing")
-    .addHelpText("after", examples("gate watch", "gate watch --json | while read -r action; …"))
-    .action(async ({ project, json }) => {
+    .addHelpText(
+      "after",
+      examples("gate watch", "gate watch --as ann", "gate watch --json | while read -r action; …"),
+    )
+    .action(async ({ project, json, as }) => {
+      // A full screen takes what the parts of this command print, and nothing else.
+      const io = { ...shell };
       const stop = new AbortController();
       const forget = io.onSignal(() => stop.abort());
       const prover = new Prover(io);
-      const queue = watchHeld(io, { project: project ?? null, signal: stop.signal, prover });
+      const { signal } = stop;
+      const queue = watchHeld(io, { project: project ?? null, signal, prover, as });
       if (json || !isInteractive(io)) await printEach(io, queue, json ?? false);
       else await reviewHeld(io, queue);
       stop.abort();
@@ -61,20 +69,25 @@ const RECONNECT_PAUSE_MS = 1_000;
  */
 async function* watchHeld(
   io: Io,
-  { project, signal, prover }: { project: string | null; signal: AbortSignal; prover: Prover },
+  { project, signal, prover, as }: {
+    project: string | null;
+    signal: AbortSignal;
+    prover: Prover;
+    as: string | undefined;
+  },
 ): Queue {
   let isTold = false;
   for (let start = true; !signal.aborted; start = false) {
     const listening = new AbortController();
     try {
-      const connection = await openReview(io, { start, prover });
+      const connection = await openReview(io, { start, prover, as });
       const look = async () => {
         const held = await listHeld(connection, project);
         const about = [...project ? [project] : [], ...held.map(({ project_id }) => project_id)];
         const found = await witness(io, connection, about);
         if (!isTold) sayStepBacks(io, found);
         isTold ||= found.length > 0;
-        return { held, connection };
+        return { held, voted: await listVoted(connection, as), connection };
       };
       const either = AbortSignal.any([signal, listening.signal]);
       const events = listenToEvents(connection, ["approvals"], either)[Symbol.asyncIterator]();
@@ -107,6 +120,17 @@ async function listHeld({ client }: Connection, project: string | null): Promise
   const wanted = items.filter((action) => !project || action.project_id === project);
   // Ids begin with their time, so this puts the oldest action first.
   return wanted.sort((a, b) => a.id < b.id ? -1 : 1);
+}
+
+/** The held actions for which this person has voted and is not asked again. */
+async function listVoted({ client }: Connection, as: string | undefined): Promise<Set<string>> {
+  const { items } = await unwrap(client.api.approvals.pending.$get({ query: {} }));
+  if (items.length === 0) return new Set();
+  const own = as ?? (await unwrap(client.api.team.whoami.$get())).id;
+  const voted = items.filter(({ asked, answered }) =>
+    !asked.includes(own) && answered.some(({ member_id }) => member_id === own)
+  );
+  return new Set(voted.map(({ action }) => action.id));
 }
 
 /** Whether the connection broke; false for a request that the daemon refused. */

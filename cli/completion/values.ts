@@ -24,6 +24,10 @@ const SOURCES: Record<string, Source> = {
   "grant revoke id": listGrants,
   "project remove id": listProjects,
   "project trust-override id": listProjects,
+  "notify remove id": listReceivers,
+  "notify test id": listReceivers,
+  "notify retry id": listFailed,
+  "notify discard id": listFailed,
   "route change id": listRoutes,
   "route remove id": listRoutes,
   "team change id": listMembers,
@@ -69,6 +73,16 @@ async function listMembers({ client }: Connection): Promise<Candidate[]> {
 async function listRoutes({ client }: Connection): Promise<Candidate[]> {
   const { items } = await unwrap(client.api["approval-routes"].$get());
   return items.map(({ id, name }) => ({ value: id, description: name }));
+}
+
+async function listReceivers({ client }: Connection): Promise<Candidate[]> {
+  const { receivers } = await unwrap(client.api.notifications.$get());
+  return receivers.map(({ id, kind }) => ({ value: id, description: kind }));
+}
+
+async function listFailed({ client }: Connection): Promise<Candidate[]> {
+  const { items } = await unwrap(client.api.notifications.deliveries.$get({ query: {} }));
+  return items.map(({ id, title }) => ({ value: id, description: title }));
 }
 
 async function listWorkspaces({ client }: Connection): Promise<Candidate[]> {

@@ -25,6 +25,8 @@ export interface ConnectOptions {
   start?: boolean;
   /** Proves a person's presence when the daemon requires it. */
   prove?: Prove;
+  /** The member who decides at this terminal; by default the person of the reviewer's token. */
+  member?: string;
 }
 
 /** The typed client of this machine's daemon. @throws CliError if the daemon cannot be reached */
@@ -35,9 +37,10 @@ export async function connect(around: Surroundings, options: ConnectOptions): Pr
 /** As `connect`, with what a raw or streamed request needs. @throws CliError */
 export async function openConnection(
   around: Surroundings,
-  { scope, start = true, prove }: ConnectOptions,
+  { scope, start = true, prove, member }: ConnectOptions,
 ): Promise<Connection> {
-  const reached = start ? await ensureDaemon(around) : await requireDaemon(around);
+  const found = start ? await ensureDaemon(around) : await requireDaemon(around);
+  const reached = member === undefined ? found : { ...found, fetch: naming(member, found.fetch) };
   const token = await readToken(placeOf(around).home, scope);
   const options = { ...reached, token, ...prove && { prove } };
   return { ...options, client: createClient(options) };
@@ -64,6 +67,19 @@ export async function ensureDaemon(around: Surroundings, args: string[] = []): P
 export function scopedClient(connection: Connection, project: string): Client {
   const { url, fetch, token, prove } = connection;
   return createClient({ url, fetch, token, project, ...prove && { prove } });
+}
+
+/** A `fetch` that names the member in the requests that they sign. */
+function naming(member: string, send: Reached["fetch"]): Reached["fetch"] {
+  return async (input, init) => {
+    const { isSignedDeed } = await import("../../server/proof/check_challenge.ts");
+    if (!isSignedDeed(init?.method ?? "GET", new URL(String(input)).pathname)) {
+      return await send(input, init);
+    }
+    const headers = new Headers(init?.headers);
+    headers.set("X-Gate-Member", member);
+    return await send(input, { ...init, headers });
+  };
 }
 
 async function requireDaemon(around: Surroundings): Promise<Reached> {

@@ -6,7 +6,7 @@ import { checkHosts, checkOldEntries } from "./hosts.ts";
 import { checkLedgers } from "./ledgers.ts";
 import { type CheckContext, Findings } from "./context.ts";
 import { checkProof } from "./proof.ts";
-import { checkBlocks, checkSeen } from "./record.ts";
+import { checkBlocks, checkQuotas, checkSeen } from "./record.ts";
 import { checkSandbox } from "./sandbox.ts";
 import type { Finding } from "./schema.ts";
 import { checkService } from "./service.ts";
@@ -34,6 +34,7 @@ export const CHECKS: readonly Check[] = [
   { name: "ledgers", run: checkLedgers },
   { name: "record", run: checkSeen },
   { name: "blocks", run: checkBlocks },
+  { name: "quotas", run: checkQuotas },
   { name: "config", run: checkConfigs },
   { name: "hosts", run: checkHosts },
   { name: "hooks", run: checkHooks },

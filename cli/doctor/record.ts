@@ -2,6 +2,7 @@ import { unwrap } from "../../server/client.ts";
 import { MACHINE_ID } from "../../server/constants.ts";
 import { waitingChanges } from "../config/accept.ts";
 import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
+import { blockedSubject, reachedQuotas } from "../daemon/limits.ts";
 import { count } from "../terminal/output.ts";
 import { findLost, witness } from "../witness/witness.ts";
 import type { CheckContext, Findings } from "./context.ts";
@@ -37,12 +38,25 @@ export async function checkBlocks(context: CheckContext, found: Findings): Promi
     if (newest === undefined) continue;
     const more = items.length > 1 ? ` (and ${count(items.length - 1, "more block")})` : "";
     found.warn(
-      `a session of "${id}" is blocked: ${newest.reason}${more}`,
+      `${newest.agent === null ? "a session" : blockedSubject(newest)} of "${id}" is blocked: ` +
+        `${newest.reason}${more}`,
       `look at it: gate session blocks --project ${id}; then gate session unblock ` +
-        `${newest.session_id} --project ${id}`,
+        `${newest.agent ?? newest.session_id} --project ${id}`,
     );
   }
   if (found.list.length === 0) found.ok("no session is blocked");
+}
+
+/** Checks that no agent has reached a quota lately: until then gate refuses what it submits. */
+export async function checkQuotas(context: CheckContext, found: Findings): Promise<void> {
+  const connection = await connectTo(context);
+  if (connection === null) return found.ok(NONE_RUNS);
+  for (const id of projectsOf(context)) {
+    for (const line of await reachedQuotas(scopedClient(connection, id), Date.now())) {
+      found.warn(`in "${id}" ${line}`, `gate session list --project ${id}`);
+    }
+  }
+  if (found.list.length === 0) found.ok("no agent has reached a quota in the last hour");
 }
 
 /** Checks that no ledger lost or changed an event that a terminal has seen. It remembers nothing. */

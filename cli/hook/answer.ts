@@ -112,7 +112,8 @@ function outputOf({ status, body }: WireAnswer): Record<string, unknown> {
 /** The output, if it has the shape of "go on" or of a refusal. @throws Error otherwise */
 function checked(output: Record<string, unknown>, hooks: HostHooks): Record<string, unknown> {
   const shape = Object.keys(output).sort().join();
-  const known = [GO_ON, hooks.deny("")].map((one) => Object.keys(one).sort().join());
+  const answers = [GO_ON, hooks.deny(""), ...hooks.rewriting ? [hooks.rewriting.answer({})] : []];
+  const known = answers.map((one) => Object.keys(one).sort().join());
   if (known.includes(shape)) return output;
   throw new Error("the daemon's answer cannot be understood");
 }

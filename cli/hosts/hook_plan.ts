@@ -10,6 +10,7 @@ import { type Change, editText, isRecord } from "./edit/text_editor.ts";
 import { EDITORS } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
 import type { Launch } from "./ours.ts";
+import { quote } from "../../server/shown/quote.ts";
 
 /** The change to one file after which its host asks gate, or no longer asks it. */
 export interface HookPlan {
@@ -95,13 +96,8 @@ export function hookLines(host: HookedHost, file: ConfigFile): string[] {
 export function hookLine({ command, args, env }: Launch, id: string, { os }: Pick<Machine, "os">) {
   const words = [command, ...args.slice(0, -1), "hook", id];
   if (os === "win32") return words.map(quotedForWindows).join(" ");
-  const names = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
-  return [...names, ...words.map(quoted)].join(" ");
-}
-
-/** One word of a command line for a POSIX shell. */
-export function quoted(word: string): string {
-  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  const names = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
+  return [...names, ...words.map(quote)].join(" ");
 }
 
 function quotedForWindows(word: string): string {

@@ -3,7 +3,7 @@ import { CLAUDE_CODE } from "../../server/hosts/claude_code.ts";
 import { isHooked } from "../../server/hosts/hosts.ts";
 import { backUp, editConfig, readConfig, readText, writeText } from "../config_file.ts";
 import { hookFile } from "./enforce.ts";
-import { quoted } from "./hook_plan.ts";
+import { quote } from "../../server/shown/quote.ts";
 import type { Machine } from "./machine.ts";
 import type { Launch } from "./ours.ts";
 
@@ -60,9 +60,9 @@ function commandOf(value: unknown): string | null {
 
 /** The words by which Claude Code starts gate; gate then starts the line that was there before. */
 function lineOf({ command, args, env }: Launch, before: string | null): string {
-  const names = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`);
-  const words = [command, ...args.slice(0, -1), "statusline"].map(quoted);
-  return [...names, ...words, ...before === null ? [] : ["--then", quoted(before)]].join(" ");
+  const names = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
+  const words = [command, ...args.slice(0, -1), "statusline"].map(quote);
+  return [...names, ...words, ...before === null ? [] : ["--then", quote(before)]].join(" ");
 }
 
 /** The line behind gate's; null if there is none, undefined if the line is not gate's. */

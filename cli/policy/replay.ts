@@ -47,6 +47,18 @@ export function addReplay(policy: CommandUnknownOpts, io: Io): void {
     });
 }
 
+/** The effect of these keys of the policies on the recorded actions, as text. */
+export async function replayPolicies(
+  io: Io,
+  client: Client,
+  { policies, since }: { policies: Policies; since: string },
+): Promise<string> {
+  const now = Date.now();
+  const progress = new Progress(io, "Replaying the policies …");
+  const asked = { policies, since: readSince(since, now) };
+  return describeReplay(io, await replayAll(client, asked, { progress, now }));
+}
+
 type Candidate = Pick<PolicyReplayInput, "policies" | "whole">;
 
 async function readCandidate(

@@ -40,7 +40,9 @@ export function addSuggest(policy: CommandUnknownOpts, io: Io): void {
       );
       if (json) printJson(io, found);
       else print(io, describe(io, found));
-      if (apply && found.suggestions.length > 0) await write(io, client, { found, yes });
+      if (apply && found.suggestions.length + found.sandbox.length > 0) {
+        await write(io, client, { found, yes });
+      }
     });
 }
 
@@ -59,7 +61,10 @@ async function write(
   const { config, etag } = await unwrap(client.api.config.$get());
   if (
     !yes &&
-    !await isConfirmed(io, `Write these rules into the config (${found.suggestions.length})?`)
+    !await isConfirmed(
+      io,
+      `Write these rules into the config (${found.suggestions.length + found.sandbox.length})?`,
+    )
   ) {
     throw new Exit(EXIT.failed);
   }
@@ -69,8 +74,12 @@ async function write(
 }
 
 /** The lists with the suggestions appended to their present entries. */
-function toPolicies({ suggestions }: PolicySuggestions, old: Policies): Policies {
+function toPolicies({ suggestions, sandbox }: PolicySuggestions, old: Policies): Policies {
   const policies: Policies = {};
+  for (const { list, entry } of sandbox) {
+    const known = policies.sandbox ?? old.sandbox ?? {};
+    policies.sandbox = { ...known, [list]: [...known[list] ?? [], entry] };
+  }
   for (const { list, entry } of suggestions) {
     policies[list] = [...policies[list] ?? old[list] ?? [], entry];
   }
@@ -84,8 +93,14 @@ function describe(io: Io, found: PolicySuggestions): string {
     (found.truncated ? " (older history was not read)" : ""),
   ];
   for (const { why, count } of found.unjudged) lines.push(`  not evaluated: ${count}, ${why}`);
+  for (const { list, entry, opened } of found.sandbox) {
+    lines.push(
+      `People opened this wall ${count(opened, "time")}: sandbox.${list} ${visibleLine(entry)}`,
+    );
+  }
   if (suggestions.length === 0) {
-    lines.push("No rule to suggest: no kind of action was approved often enough.");
+    if (found.sandbox.length > 0) lines.push(APPLY);
+    else lines.push("No rule to suggest: no kind of action was approved often enough.");
     return lines.join("\n");
   }
   lines.push(
@@ -101,12 +116,17 @@ function describe(io: Io, found: PolicySuggestions): string {
       }`
     ),
     "",
-    "Paste them into the policies of gate.config.json, or run: gate policy suggest --apply",
+    APPLY,
   );
   return lines.join("\n");
 }
 
+const APPLY =
+  "Paste them into the policies of gate.config.json, or run: gate policy suggest --apply";
+
 const HELP = `
+It also suggests the hosts and folders that people opened in the sandbox three times or more.
+
 It learns rules from the older half of the held actions and scores them on the newer half. It never
 suggests a rule that would have allowed an action that nobody approved, or that touches files which
 always need a person, or that deletes, deploys or runs other programs.

@@ -17,6 +17,7 @@ const SANDBOX = {
   off: "never: a command could change the project in it",
   auto: "instead of a question about a command, where the machine has one and it holds the command",
   always: "every command",
+  review: "every command, on a copy of the project; a person approves its changes",
 };
 
 const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;

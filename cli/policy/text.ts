@@ -7,6 +7,7 @@ import { reasonOf } from "../../server/policy/templates.ts";
 import type { Io } from "../io.ts";
 import { paint, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { commandText } from "../../server/shown/command_text.ts";
 
 const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;
 
@@ -15,7 +16,7 @@ const SHOWN = 8;
 
 /** Explains a decision: the command with the deciding part underlined, the rules, the effects. */
 export function explain(io: Io, command: string | null, result: PolicyTestResult): string {
-  const { rule, alternative, matched, analysis, grant_id } = result;
+  const { effect, rule, alternative, matched, analysis, grant_id } = result;
   const lines = [headline(io, result)];
   if (command !== null) {
     lines.push("", ...underline(command, result.span ?? analysis?.unresolved[0]));
@@ -29,11 +30,11 @@ export function explain(io: Io, command: string | null, result: PolicyTestResult
   const why = rule && reasonOf(rule);
   if (why) lines.push(`why      ${why}`);
   if (alternative) lines.push(`instead  ${visibleLine(alternative)}`);
-  const others = matched.slice(1);
+  const others = matched.slice(1).filter((other) => mattersTo(other, effect));
   for (const other of others.slice(0, SHOWN)) lines.push(`also     ${ruleText(other)}`);
   if (others.length > SHOWN) lines.push(`also     … ${others.length - SHOWN} more (--json)`);
   for (const argv of analysis?.commands ?? []) {
-    lines.push(`runs     ${visibleLine(argv.join(" "))}`);
+    lines.push(`runs     ${visibleLine(commandText(argv))}`);
   }
   for (const kind of ["reads", "writes", "deletes", "unresolved"] as const) {
     for (const one of analysis?.[kind] ?? []) lines.push(`${kind.padEnd(8)} ${visibleLine(one)}`);
@@ -49,7 +50,7 @@ export function describe(io: Io, result: PolicyTestResult): string {
     ...sandboxLines(result).map((line) => `  ${line}`),
     ...(rule ? [`  rule     ${ruleText(rule)}`] : []),
     ...(alternative ? [`  instead  ${visibleLine(alternative)}`] : []),
-    ...(analysis?.commands ?? []).map((argv) => `  runs     ${visibleLine(argv.join(" "))}`),
+    ...(analysis?.commands ?? []).map((argv) => `  runs     ${visibleLine(commandText(argv))}`),
   ].join("\n");
 }
 
@@ -135,6 +136,11 @@ function underline(command: string, span: string | undefined): string[] {
   return at === -1
     ? [`  ${shown}`]
     : [`  ${shown}`, `  ${" ".repeat(at)}${"^".repeat(part.length)}`];
+}
+
+/** Whether a rule could have led to this effect too: a rule that allows explains no other effect. */
+function mattersTo({ list }: NonNullable<PolicyTestResult["rule"]>, effect: string): boolean {
+  return effect === "allow" || !/^allow/.test(list);
 }
 
 function ruleText({ pattern, source, list }: NonNullable<PolicyTestResult["rule"]>): string {

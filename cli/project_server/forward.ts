@@ -83,7 +83,7 @@ function withDaemonKey(headers: [string, string][], { keys }: Forwarding): [stri
   );
 }
 
-const KEY = /#key=([\w-]{43})$/;
+const KEY = /#key=([\w-]{43})(?=&|$)/;
 
 /** Replaces the daemon's key in the answer to a login by a key of this port. */
 function withOwnKey(headers: [string, string][], { keys }: Forwarding): [string, string][] {

@@ -19,9 +19,14 @@ const KINDS: Record<ProofKind, string> = {
 };
 
 /** A key with its owner and its time, on one line. */
-export function describeKey({ kind, key_id, member_id, created_at }: EnrolledKey): string {
+export function describeKey({ kind, key_id, member_id, created_at, role }: EnrolledKey): string {
+  const rights = role === undefined
+    ? ""
+    : `, with the rights of ${role === "admin" ? "an" : "a"} ${role}`;
   const since = `${created_at.slice(0, 16).replace("T", " ")}Z`;
-  return `${visibleLine(member_id)} set a ${kind} on ${since} (key ${key_id.slice(0, 16)})`;
+  return `${visibleLine(member_id)} set a ${kind} on ${since} (key ${
+    key_id.slice(0, 16)
+  })${rights}`;
 }
 
 /** How a person gets rid of a key that another program enrolled, or of a forgotten one. */

@@ -10,6 +10,12 @@ export const PASSPHRASE_STDIN = [
   "read the passphrase from the first line of standard input",
 ] as const;
 
+/** The option of commands in which a member decides at the terminal of somebody else. */
+export const AS = [
+  "--as <member>",
+  "decide as this member, who proves it with their own passphrase",
+] as const;
+
 /** The parsed form of `PASSPHRASE_STDIN`. */
 export interface PassphraseOptions {
   passphraseStdin?: boolean | undefined;

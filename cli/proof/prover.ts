@@ -1,6 +1,8 @@
 import { type Prove, unwrap } from "../../server/client.ts";
-import { derivePassphraseKey, type PassphraseKey } from "../../server/proof/passphrase.ts";
+import { derivePassphraseKey } from "../../server/proof/passphrase.ts";
+import type { SigningKey } from "../../server/proof/signing_key.ts";
 import type { Challenge, EnrolledKey, ProofStatus } from "../../server/proof/schema.ts";
+import { NotSigned } from "../../server/proof/not_signed.ts";
 import { statementOf } from "../../server/proof/statement.ts";
 import { VERB_TEXTS } from "../../server/proof/verb_texts.ts";
 import { connect, type Connection, openConnection } from "../daemon/connect.ts";
@@ -15,6 +17,8 @@ export interface ReviewOptions extends PassphraseOptions {
   start?: boolean;
   /** Signs the challenges; by default a new prover with these options. */
   prover?: Prover;
+  /** The member who decides; by default the person of the reviewer's token. */
+  as?: string | undefined;
   /** Called before a challenge is signed: it shows the person what they sign. */
   show?: (challenge: Challenge) => void;
 }
@@ -24,10 +28,14 @@ export interface ReviewOptions extends PassphraseOptions {
  * once and signs. A command that decides gives its options. @throws CliError if the daemon cannot be reached
  */
 export async function openReview(io: Io, options?: ReviewOptions): Promise<Connection> {
-  const { start, prover = new Prover(io, options), show } = options ?? {};
+  const { start, prover = new Prover(io, options), show, as } = options ?? {};
   return await openConnection(io, {
     scope: "reviewer",
+    ...as !== undefined && { member: as },
     prove: async (challenge) => {
+      if (as !== undefined && challenge.member_id !== as) {
+        throw new NotSigned(`the daemon asks "${challenge.member_id}" and not "${as}"`);
+      }
       show?.(challenge);
       return await prover.prove(challenge);
     },
@@ -92,7 +100,7 @@ interface Purpose {
 /** A key in memory. */
 export interface Unlocked {
   key_id: string;
-  key: PassphraseKey;
+  key: SigningKey;
   /** The time in milliseconds at which the key is forgotten. */
   until: number;
 }

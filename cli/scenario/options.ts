@@ -7,6 +7,7 @@ import {
 import { CONDITIONS } from "./execute/chaos.ts";
 import { STRATEGIES } from "./execute/race/strategy.ts";
 import { DEPTHS } from "./generate/family.ts";
+import { TRIES, type Try } from "./generate/tries.ts";
 import { FORMATS } from "./report/render.ts";
 import { REPORT_FORMATS } from "./report/reports.ts";
 import { Priority } from "./schema.ts";
@@ -46,6 +47,12 @@ function sourceOptions<A extends unknown[], O extends OptionValues>(command: Com
       "normal" as const,
     )
     .option("--budget <n>", "generate at most this many scenarios", whole(1, 100_000))
+    .option(
+      "--try <list>",
+      `also try what takes long or may lock a login: ${TRIES.join(", ")}`,
+      tries,
+      [] as Try[],
+    )
     .option("--filter <regex>", "keep scenarios whose id or title matches")
     .option("--priority <list>", "keep these priorities", priorities, [])
     .option(
@@ -194,6 +201,13 @@ export function list(text: string, given: string[]): string[] {
 /** Parses a repeatable option whose value may contain commas. */
 export function repeated(text: string, given: string[]): string[] {
   return [...given, text];
+}
+
+/** Parses `--try login-limit,slow-sql`. */
+export function tries(text: string, given: Try[]): Try[] {
+  const known = list(text, []).map((name) => TRIES.find((one) => one === name));
+  if (known.includes(undefined)) throw new InvalidArgumentError(`Choose from ${TRIES.join(", ")}.`);
+  return [...given, ...known.map((one) => one!)];
 }
 
 /** Parses `--priority critical,high`. */

@@ -18,6 +18,7 @@ export const Forbidden = z.looseObject({
   headers: z.array(words).optional(),
   markup: z.array(words).optional().describe("texts that no HTML page may hold as they were sent"),
   secrets: z.boolean().optional().describe("passwords, their hashes, card codes and PINs"),
+  prompts: z.boolean().optional().describe("the instructions of a language model"),
   traces: z.boolean().optional().describe("stack traces and messages of the database"),
 });
 const Method = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, "must be an HTTP verb");
@@ -115,6 +116,29 @@ export interface Execution {
   reason: string;
   evidence: Record<string, unknown>;
   duration_ms: number;
+}
+
+/** Failures with one cause. */
+export interface Finding {
+  title: string;
+  severity: Priority;
+  /** The weakness by its number in the Common Weakness Enumeration; null for other failures. */
+  cwe: string | null;
+  operation: string | null;
+  /** The kind of scenario that shows it; "scenario" for one without a family. */
+  family: string;
+  expected: string;
+  /** The scenario that shows it, and all others that fail for the same cause. */
+  scenario_id: string;
+  also: string[];
+  happened: string;
+  /** The first bytes of the answer; null where several requests were sent. */
+  answer: string | null;
+  /**
+   * A command line with a variable for each credential, and with `$PACK` for the folder of `--repro`
+   * where the body is long; null for prose.
+   */
+  repeat: string | null;
 }
 
 const RIGHT = ["equals", "at_least", "at_most", "changes_by", "expected_status"];

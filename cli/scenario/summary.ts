@@ -1,6 +1,5 @@
 import { EXIT } from "./errors.ts";
-import type { Finding } from "./report/findings.ts";
-import type { Execution, Scenario } from "./schema.ts";
+import type { Execution, Finding, Scenario } from "./schema.ts";
 
 /** The figures of a run. */
 export interface Summary {

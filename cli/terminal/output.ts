@@ -11,12 +11,14 @@ const MARK = "│ ";
 
 /** Writes lines to stdout. On a terminal a long line goes on behind a mark, not at the margin. */
 export function print(io: Io, line = ""): void {
-  io.stdout.write(`${wrapped(line, io.stdout)}\n`);
+  if (io.note) io.note(line);
+  else io.stdout.write(`${wrapped(line, io.stdout)}\n`);
 }
 
 /** Writes lines to stderr, for messages that are not data. */
 export function say(io: Io, line: string): void {
-  io.stderr.write(`${wrapped(line, io.stderr)}\n`);
+  if (io.note) io.note(line);
+  else io.stderr.write(`${wrapped(line, io.stderr)}\n`);
 }
 
 /** The text of an agent or a file, with each line marked, so that none passes for a line of gate. */
@@ -34,11 +36,16 @@ const LEAST_COLUMNS = 20;
 
 function wrapped(text: string, { isTTY, columns }: Terminal): string {
   if (!isTTY || columns === undefined || columns < LEAST_COLUMNS) return text;
-  return text.split("\n").map((line) => wrapLine(line, columns)).join("\n");
+  return rowsOf(text, columns).join("\n");
+}
+
+/** The rows that a text fills on a terminal; what continues a long line stands behind a mark. */
+export function rowsOf(text: string, columns: number): string[] {
+  return text.split("\n").flatMap((line) => wrapLine(line, columns));
 }
 
 /** Breaks a line where the terminal would, and marks what follows. */
-function wrapLine(line: string, columns: number): string {
+function wrapLine(line: string, columns: number): string[] {
   const parts: string[] = [];
   let rest = line;
   let room = columns;
@@ -48,7 +55,7 @@ function wrapLine(line: string, columns: number): string {
     rest = rest.slice(at);
     room = columns - MARK.length;
   }
-  return [...parts, rest].join(`\n${MARK}`);
+  return [...parts, rest].map((part, i) => i === 0 ? part : MARK + part);
 }
 
 /** Writes a value as JSON: indented on a terminal, on one line otherwise. */

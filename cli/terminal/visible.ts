@@ -1,19 +1,14 @@
-/** Code points that a terminal interprets, hides or draws out of order. */
-const UNSAFE =
-  // deno-lint-ignore no-control-regex
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
+import { HIDDEN, segments } from "../../server/shown/visible.ts";
 
-/** Characters that look like a space but are another character. */
-const ODD_SPACE = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/gu;
+const LINE_RUN = /(?:\n[ \t]*){20,}/g;
 
-const LONG_BLANK = / {80,}|(?:\n[ \t]*){20,}/gu;
-
-/** Text that is safe to print: it cannot move the cursor, hide or reorder characters. */
+/**
+ * Text that is safe to print: it cannot move the cursor, hide or reorder characters, and a word of two
+ * alphabets says so. Line feeds and tabs stay.
+ */
 export function visibleText(text: string): string {
-  return text
-    .replace(LONG_BLANK, (blank) => `[${blank.length} blanks]${blank.includes("\n") ? "\n" : ""}`)
-    .replace(UNSAFE, (char) => `[U+${hex(char)}]`)
-    .replace(ODD_SPACE, (char) => `[U+${hex(char)}]`);
+  return segments(text.replace(LINE_RUN, (blank) => `[${blank.length} blanks]\n`), { code: true })
+    .map(({ kind, text: shown, note }) => kind === "mixed" ? `${shown}[${note}]` : shown).join("");
 }
 
 /** As `visibleText`, on one line: newlines and tabs become visible symbols. */
@@ -21,17 +16,15 @@ export function visibleLine(text: string): string {
   return visibleText(text.replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
 }
 
+const HIDDEN_EACH = new RegExp(HIDDEN.source, "gu");
+
 /** JSON that is safe to print: characters that a terminal interprets become `\\uXXXX`. */
 export function visibleJson(value: unknown, indent: number): string {
-  return JSON.stringify(value, null, indent).replace(UNSAFE, (found) => {
+  return JSON.stringify(value, null, indent).replace(HIDDEN_EACH, (found) => {
     if (found === "\n" || found === "\r") return found;
     return Array.from(
       { length: found.length },
       (_, i) => `\\u${found.charCodeAt(i).toString(16).padStart(4, "0")}`,
     ).join("");
   });
-}
-
-function hex(char: string): string {
-  return char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
 }

@@ -3,17 +3,21 @@ import { ProblemError, unwrap } from "../../server/client.ts";
 import { NotSigned } from "../../server/proof/not_signed.ts";
 import { approve } from "../actions/approve.ts";
 import { Cards } from "../actions/cards.ts";
-import { summarize } from "../actions/view.ts";
+import { actionTable } from "../actions/table.ts";
+import { actionCard, summarize } from "../actions/view.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { count, paint, print } from "../terminal/output.ts";
 import { discardTyped, hideTyping, readKey, typedInput } from "../terminal/typing.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { openScreen, type Screen } from "./screen.ts";
 
 /** The held actions of one moment, oldest first, and the connection that decides on them. */
 export interface Held {
   held: Action[];
+  /** Those of them for which the person has voted already. */
+  voted: ReadonlySet<string>;
   connection: Connection;
 }
 
@@ -23,8 +27,8 @@ interface Key {
   keys: string[];
   name: string;
   does: string;
-  /** The word in the footer. */
-  word: string;
+  /** The word in the footer; keys without one do nothing on a short card. */
+  word?: string;
 }
 
 const KEYS = {
@@ -38,6 +42,8 @@ const KEYS = {
     does: "show the next one; it stays held",
   },
   previous: { keys: ["k", "\x1b[A"], name: "k", word: "previous", does: "show the one before" },
+  on: { keys: [" ", "\x1b[6~"], name: "space", does: "show the next part of a long card" },
+  back: { keys: ["b", "\x1b[5~"], name: "b", does: "show the part before" },
   help: { keys: ["?"], name: "?", word: "help", does: "show what the keys do" },
   quit: { keys: ["q", "\x03", "\x04"], name: "q", word: "quit", does: "quit; Ctrl-C does, too" },
 } satisfies Record<string, Key>;
@@ -51,34 +57,42 @@ type Deed = keyof typeof KEYS;
 export async function reviewHeld(io: Io, queue: AsyncIterator<Held>): Promise<void> {
   hideTyping(io);
   const desk = new Desk(io);
-  print(io, paint(io, "dim", "Waiting for held actions. ? shows the keys, q ends this command."));
-  let coming = queue.next();
-  let key: Promise<string> | null = null;
-  for (;;) {
-    key ??= readKey(io);
-    const event = await Promise.race([
-      coming.then((found) => ({ found })),
-      key.then((pressed) => ({ pressed })),
-    ]);
-    if ("found" in event) {
-      if (event.found.done) return;
-      await desk.update(event.found.value);
-      coming = queue.next();
-      continue;
+  try {
+    let coming = queue.next();
+    let key: Promise<string> | null = null;
+    for (;;) {
+      key ??= readKey(io);
+      const event = await Promise.race([
+        coming.then((found) => ({ found })),
+        key.then((pressed) => ({ pressed })),
+      ]);
+      if ("found" in event) {
+        if (event.found.done) return;
+        await desk.update(event.found.value);
+        coming = queue.next();
+        continue;
+      }
+      key = null;
+      if (await desk.press(event.pressed) === "quit") return;
     }
-    key = null;
-    if (await desk.press(event.pressed) === "quit") return;
+  } finally {
+    desk.close();
   }
 }
 
 class Desk {
   readonly #io: Io;
   readonly #cards: Cards;
+  #screen: Screen | null = null;
   #held: Action[] = [];
   #connection: Connection | null = null;
   /** The place of the shown action in the list. */
   #at = 0;
   #shown: Action | null = null;
+  #card = "";
+  #isHelpOpen = false;
+  /** The digests of the actions that this person approved and that wait for others. */
+  readonly #voted = new Map<string, string>();
   /** Whether the digest of the shown action covers its card; nobody can sign another one. */
   #isSound = true;
 
@@ -87,8 +101,16 @@ class Desk {
     this.#cards = new Cards(io, { isRead: true });
   }
 
+  close(): void {
+    this.#screen?.close();
+  }
+
   /** Takes the present list. The shown action stays unless somebody has decided on it. */
-  async update({ held, connection }: Held): Promise<void> {
+  async update({ held: all, voted, connection }: Held): Promise<void> {
+    // The first list may need a daemon to start, which tells its progress on the usual screen.
+    this.#screen ??= openScreen(this.#io);
+    // Another version of it is another question.
+    const held = all.filter(({ id, digest }) => this.#voted.get(id) !== digest && !voted.has(id));
     const known = new Set(this.#held.map(({ id }) => id));
     const news = held.filter(({ id }) => !known.has(id));
     this.#held = held;
@@ -97,53 +119,57 @@ class Desk {
     if (at < 0) return await this.#show(this.#at);
     this.#at = at;
     for (const action of news) {
-      print(this.#io, paint(this.#io, "yellow", `+ held: ${summarize(action)}`));
+      this.#screen.hint(paint(this.#io, "yellow", `+ held: ${summarize(action)}`));
     }
-    if (news.length > 0) this.#ask();
+    this.#draw();
   }
 
-  async press(key: string): Promise<"quit" | "on"> {
-    const [deed] = Object.entries(KEYS).find(([, { keys }]) => keys.includes(key)) ?? [];
+  async press(key: string): Promise<"quit" | "stay"> {
+    const screen = this.#screen;
+    const [found] = Object.entries(KEYS).find(([, { keys }]) => keys.includes(key)) ?? [];
+    const deed = found as Deed | undefined;
     if (deed === "quit") return "quit";
-    if (deed === "help") {
-      this.#help();
-      return "on";
-    }
-    if (deed === undefined || this.#shown === null) return "on";
-    if (deed === "next" || deed === "previous") await this.#move(deed === "next" ? 1 : -1);
-    else if (this.#allows(deed as Deed)) await this.#decide(deed as Deed, this.#shown);
-    return "on";
+    if (screen === null || (deed === undefined && !this.#isHelpOpen)) return "stay";
+    screen.clear();
+    if (this.#isHelpOpen || deed === "help" || deed === undefined) this.#turnHelp();
+    else if (deed === "on" || deed === "back") screen.turn(deed === "on" ? 1 : -1);
+    else if (this.#shown === null) this.#draw();
+    else if (deed === "next" || deed === "previous") await this.#move(deed === "next" ? 1 : -1);
+    else if (this.#allows(deed)) await this.#decide(deed, this.#shown);
+    return "stay";
   }
 
   async #move(by: 1 | -1): Promise<void> {
     const to = this.#at + by;
     if (to >= 0 && to < this.#held.length) return await this.#show(to);
-    print(this.#io, by > 0 ? "This is the last one." : "This is the first one.");
-    this.#ask();
+    this.#screen!.hint(by > 0 ? "This is the last one." : "This is the first one.");
+    this.#draw();
   }
 
-  /** Decides on the shown version of the action. A refusal is printed, and the action stays. */
+  /** Decides on the shown version of the action. A refusal is told, and the action stays. */
   async #decide(deed: Deed, action: Action): Promise<void> {
+    this.#screen!.ask();
     try {
       const isDone = deed === "reject"
         ? await this.#reject(action)
         : await this.#approve(deed, action);
-      if (!isDone) return this.#ask();
+      if (!isDone) return this.#draw();
     } catch (error) {
       // Without the right passphrase the action stays held, and the person can try again.
       this.#tell(error);
-      return this.#ask();
+      return this.#draw();
     }
     this.#held = this.#held.filter(({ id }) => id !== action.id);
     await this.#show(this.#at);
   }
 
   async #approve(deed: Deed, { id, digest }: Action): Promise<boolean> {
-    await approve(this.#io, this.#connection!, id, {
+    const after = await approve(this.#io, this.#connection!, id, {
       digest,
       cards: this.#cards,
       ...deed === "edit" && { edit: true },
     });
+    if (after.status === "pending") this.#voted.set(id, after.digest);
     return true;
   }
 
@@ -174,56 +200,85 @@ class Desk {
 
   /** Shows the action at this place, or the last one before it. */
   async #show(at: number): Promise<void> {
-    const io = this.#io;
     this.#at = Math.max(0, Math.min(at, this.#held.length - 1));
     const action = this.#held[this.#at];
-    const had = this.#shown;
     this.#shown = null;
-    if (action === undefined) {
-      if (had !== null) print(io, paint(io, "dim", "No action is held now. Waiting."));
-      return;
-    }
+    this.#card = "";
+    if (action === undefined) return this.#draw();
     const { ":id": one } = scopedClient(this.#connection!, action.project_id).api.actions;
     const detail = await unwrap(one.$get({ param: { id: action.id } }));
     // The next update of the list leaves it out.
-    if (detail.status !== "pending") return;
+    if (detail.status !== "pending") return this.#draw();
+    this.#card = actionCard(this.#io, detail, Date.now());
     this.#isSound = true;
     try {
-      await this.#cards.print(detail);
+      await this.#cards.note(detail);
     } catch (error) {
       this.#tell(error);
       this.#isSound = false;
     }
     this.#shown = { ...action, digest: detail.digest };
-    this.#ask();
+    this.#draw();
+    // A key that was typed before the person saw this card does nothing.
+    discardTyped(this.#io);
   }
 
-  /** Prints the footer. A key that was typed before the person saw it does nothing. */
-  #ask(): void {
+  #draw(): void {
     const io = this.#io;
-    discardTyped(io);
+    const isEmpty = this.#held.length === 0;
+    this.#screen!.draw({
+      title: `gate watch: ${isEmpty ? "no action is held" : count(this.#held.length, HELD)}`,
+      queue: isEmpty ? [] : this.#rows(),
+      at: this.#at,
+      card: this.#isHelpOpen ? this.#help() : this.#card,
+      footer: this.#isHelpOpen
+        ? "Any key closes this list."
+        : this.#shown === null
+        ? paint(io, "dim", `${isEmpty ? NOTHING_HELD : ""}Waiting. ? shows the keys, q quits.`)
+        : this.#question(),
+    });
+  }
+
+  #rows(): string[] {
+    const { columns = 80 } = this.#io.stdout;
+    const options = { now: Date.now(), described: new Map(), held: true, columns: columns - 2 };
+    return actionTable(this.#io, this.#held, options).split("\n");
+  }
+
+  #question(): string {
+    const io = this.#io;
     const possible = Object.entries(KEYS).filter(([deed]) => this.#allows(deed as Deed));
-    const words = possible.map(([, { name, word }]) => `${paint(io, "bold", name)} ${word}`);
+    const words = possible.flatMap(([, { name, word }]: [string, Key]) =>
+      word ? [`${paint(io, "bold", name)} ${word}`] : []
+    );
     const place = this.#held.length > 1
-      ? ` (${this.#at + 1} of ${count(this.#held.length, "held action")})`
+      ? ` (${this.#at + 1} of ${count(this.#held.length, HELD)})`
       : "";
     const question = this.#isSound
       ? "Approve this action?"
       : "This action cannot be approved here.";
-    print(io, `${question}${place}  ${words.join("  ")}`);
+    return `${question}${place}\n${words.join("  ")}`;
   }
 
   #allows(deed: Deed): boolean {
     return this.#isSound || (deed !== "approve" && deed !== "edit");
   }
 
-  #help(): void {
-    for (const { name, does } of Object.values(KEYS)) {
-      print(this.#io, `  ${paint(this.#io, "bold", name)}  ${does}`);
-    }
-    if (this.#shown !== null) this.#ask();
+  /** Opens or closes the list of keys. The keys of a covered card decide nothing. */
+  #turnHelp(): void {
+    this.#isHelpOpen = !this.#isHelpOpen;
+    this.#draw();
+  }
+
+  #help(): string {
+    return Object.values(KEYS).map(({ name, does }) =>
+      `  ${paint(this.#io, "bold", name)}${" ".repeat(7 - name.length)}${does}`
+    ).join("\n");
   }
 }
+
+const HELD = "held action";
+const NOTHING_HELD = "No action is held now. ";
 
 function nextOf(error: ProblemError | CliError): string | null {
   return error instanceof CliError ? error.next : null;

@@ -9,7 +9,7 @@ import {
   type ActionSession,
   loadAction,
 } from "./context.ts";
-import { countApprovals, listApprovals } from "./review/approvals.ts";
+import { countApprovals, describeApprovals, listApprovals } from "./review/approvals.ts";
 import { listEscalations, Notices } from "./review/notices.ts";
 import type { Escalation, RoutedApproval } from "./review/schema.ts";
 import { approve, approveWithEdit, cancel, reject } from "./review/review.ts";
@@ -24,6 +24,7 @@ import {
   recoverSession,
   reportNative,
 } from "./execute/native_report.ts";
+import { belongsBehind, endWalled, startWalled, type WalledRun } from "./execute/walled_native.ts";
 import { lookAgain, resumeGuarding } from "./guarding/project_guard.ts";
 import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { listActions } from "./list/store.ts";
@@ -78,7 +79,9 @@ export class Actions {
       new Expiry(services),
       new Notices(services),
       new Abandoned(services, (row) => this.#recover(row)),
+      { run: () => services.blocks.endDue(), next: () => services.blocks.nextEnd() },
     ]);
+    services.blocks.onAdded((expires_at) => this.#deadlines.schedule(expires_at));
     this.#context = {
       services,
       serial: new Serial(),
@@ -169,12 +172,27 @@ export class Actions {
   /** Records a host's report on a call of its own tool; null if no such call is running. */
   async reportNative(
     call: NativeCallId,
-    outcome: NativeOutcome,
+    report: { outcome: NativeOutcome; is_bare: (id: string) => boolean },
     caller: Caller,
   ): Promise<Action | null> {
     requireNotViewer(caller, "report a result");
-    const row = await reportNative(this.#services, call, outcome, caller);
+    const row = await reportNative(this.#services, call, report, caller);
     return row && publicOf(row);
+  }
+
+  /** Whether a host's command that has started is to run in the sandbox. */
+  async belongsBehind(id: string): Promise<boolean> {
+    return await belongsBehind(this.#services, id);
+  }
+
+  /** Starts a host's command in the sandbox. @throws GateError `conflict` if it must not run there */
+  async startWalled(id: string, pid: number): Promise<WalledRun> {
+    return await startWalled(this.#services, id, pid);
+  }
+
+  /** Records the end of a host's command in the sandbox. Returns the walls that it met. */
+  async endWalled(id: string, end: Parameters<typeof endWalled>[2]): Promise<string[]> {
+    return await endWalled(this.#context, id, end);
   }
 
   async claim(id: string, input: ClaimInput, caller: Caller): Promise<Claim> {
@@ -274,6 +292,12 @@ export class Actions {
     return await listApprovals(this.#services);
   }
 
+  /** The ids of the people who may decide on a routed action now; empty without a route. */
+  async listAsked(id: string): Promise<string[]> {
+    const approvals = await describeApprovals(this.#services, await loadAction(this.#services, id));
+    return approvals?.asked.map((one) => one.id) ?? [];
+  }
+
   /** The escalations of held actions. */
   async listEscalations(): Promise<Escalation[]> {
     return await listEscalations(this.#services);
@@ -295,7 +319,8 @@ export class Actions {
   }
 
   async list(query: ActionQuery): Promise<ActionList> {
-    return await listActions(this.#services.ledger, query, query.limit ?? DEFAULT_LIMIT);
+    const { ledger } = this.#services;
+    return await listActions(ledger, query, query.limit ?? DEFAULT_LIMIT);
   }
 
   async #approved(row: ActionRow): Promise<Approved> {

@@ -36,7 +36,8 @@ export async function keepContents(
   const { ledger, project_id, environment } = services;
   const at = timestamp(environment);
   const kept: Statement[] = [];
-  for await (const { sha256, content } of inTurns(contents)) {
+  const unknown = contents.filter(({ sha256 }) => !services.contents.has(sha256));
+  for await (const { sha256, content } of inTurns(unknown)) {
     if (!(content instanceof Uint8Array)) {
       const { path, bytes } = content;
       const hashes = await hashesOf(path, sha256);

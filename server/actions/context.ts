@@ -12,7 +12,10 @@ import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { Team } from "../team/team.ts";
 import type { Guarding } from "./guarding/guarding.ts";
 import type { Intake } from "./intake.ts";
+import type { KnownContents } from "./known_contents.ts";
+import type { Openings } from "./review/openings.ts";
 import type { Serial } from "./scheduling.ts";
+import type { Blocks } from "../remediation/blocks.ts";
 import type { Thresholds } from "../remediation/thresholds.ts";
 import { type ActionRow, findAction } from "./store.ts";
 import type { Budgets } from "./submit/budgets.ts";
@@ -71,15 +74,23 @@ export interface ActionServices {
   team: Pick<Team, "people" | "requireDecider">;
   /** Who approves which held actions. */
   routes: Pick<ApprovalRoutes, "inForce">;
+  /** Checks the approved plan behind an action. */
+  leases: LeaseCheck;
   /** Watches the guarded files of the machine while commands run. */
   guarding: Guarding;
   /** Builds the sandboxes of commands. */
   sandboxes: Sandboxes;
+  /** The walls of the sandbox that people opened. */
+  openings: Pick<Openings, "ofSession" | "forget">;
+  /** The contents that the ledger holds already. */
+  contents: KnownContents;
   /** Counts what sessions change without a person. */
   budgets: Budgets;
   /** Blocks sessions that policy denies too often. */
+  /** The blocks of the project, which end at their time. */
+  blocks: Pick<Blocks, "endDue" | "nextEnd" | "onAdded">;
   thresholds: Thresholds;
-  /** What the sessions have done before. */
+  /** The earlier actions of the sessions. */
   history: History;
   /** Counts the bytes that agents add to the ledgers of the machine. */
   intake: Intake;
@@ -99,6 +110,12 @@ export interface ActionContext {
   /** Ids of actions that this process executes, or is about to execute. */
   running: Set<string>;
   deadlines: Deadlines;
+}
+
+/** Checks the approved plan that an action is a step of. */
+export interface LeaseCheck {
+  /** Why the plan no longer allows the action, to which the policy has these questions; null if it does. */
+  whyEnded(row: ActionRow, questions: readonly string[]): Promise<string | null>;
 }
 
 /** Expires held actions and recovers abandoned executions. */

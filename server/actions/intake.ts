@@ -22,7 +22,7 @@ const MEANING = {
   maxRecordedBytesPerMachine: "the records of all sessions",
 } as const satisfies Partial<Record<keyof PolicyLimits, string>>;
 
-/** What a session wants to add to the records. */
+/** The bytes that a session wants to add to the records. */
 export interface Wanted {
   session_id: string;
   /** The length of its texts. */

@@ -1,7 +1,9 @@
 import { sha256 } from "../db/chain.ts";
 import { canonical } from "../evidence/canonical.ts";
 import type { Program } from "../runtime/find_program.ts";
-import type { Sandbox } from "../policy/schema.ts";
+import type { AskedHost } from "../sandbox/schema.ts";
+import type { Analysis, Decision, Sandbox } from "../policy/schema.ts";
+import type { Risk } from "../risk/schema.ts";
 import type { FileState } from "../runtime/file_image.ts";
 import type { Restored } from "./guarding/restore.ts";
 import type { Target } from "./submit/target.ts";
@@ -83,6 +85,44 @@ export interface ParsedInput {
   search_path?: string;
   /** Marks a call of a host's own tool: the gate decides and records, the host executes. */
   native?: Native;
+  /** Of a plan: the actions that follow. */
+  lease?: { steps: readonly { plan: ParsedInput }[] };
+}
+
+/** The actions that a person approves together: each may be submitted once, in this order. */
+export interface Lease {
+  title: string;
+  /** How long the approval holds. */
+  seconds: number;
+  steps: LeasedStep[];
+}
+
+/** One action of a lease. */
+export interface LeasedStep {
+  plan: Plan;
+  digest: string;
+  /** The questions of the policy about it; an approval answers these and no others. */
+  questions: string[];
+  decision: Decision;
+  analysis: Analysis | null;
+  risk: Risk;
+}
+
+/** Changes of a command that gate does not take over: the first ones, and how many there are. */
+export interface LeftOutFiles {
+  files: { path: string; why: string }[];
+  count: number;
+}
+
+/** The state of the changes that a command made to its copy of the project. */
+export interface HeldBack {
+  /** The action that waits for a person; null if nothing waits. */
+  action_id: string | null;
+  /** How many files wait. */
+  files: number;
+  /** Why nothing waits although the command ran; null if it changed nothing, or something waits. */
+  why: string | null;
+  left_out: LeftOutFiles;
 }
 
 /** A call of a host's own tool. */
@@ -93,6 +133,8 @@ export interface Native {
   key: string | null;
   /** Folders that the call creates, outermost first. */
   new_folders: string[];
+  /** Its host runs what gate puts in its place, so the sandbox can hold the command. */
+  walled?: true;
 }
 
 /** A program file that a held command would start, and whether an agent can change it. */
@@ -128,8 +170,16 @@ export interface Plan extends ParsedInput {
   snapshot?: Snapshot;
   /** Of a finished command: guarded files that changed without permission while it ran. */
   restored?: Restored[];
+  /** Of a finished command: the hosts that it asked for in the sandbox. */
+  asked_hosts?: AskedHost[];
+  /** Of a finished command whose changes were held back. */
+  held_back?: HeldBack;
+  /** Of changes that gate takes over: the command that made them. */
+  taken_from?: { action_id: string; command: string; left_out: LeftOutFiles };
   /** Of a finished command: folders that it created and removed, outermost first. */
   folders?: { made: FolderState[]; removed: FolderState[] };
+  /** Of a plan: the actions that follow. */
+  lease?: Lease;
   /** Of a refused action: the texts of which only an excerpt is kept. */
   shortened?: Shortened;
 }
@@ -156,6 +206,15 @@ export function signedOf(plan: Plan) {
     ...plan.programs && { programs: plan.programs },
     ...plan.sandbox && { sandbox: plan.sandbox },
     ...outside_because !== null && { outside_because },
+    ...plan.lease && { lease: signedLease(plan.lease) },
+  };
+}
+
+function signedLease({ title, seconds, steps }: Lease) {
+  return {
+    title,
+    seconds,
+    steps: steps.map(({ digest, questions }) => ({ digest, questions })),
   };
 }
 

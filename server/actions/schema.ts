@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Remember } from "../grants/schema.ts";
 import { Decision, Sandbox } from "../policy/schema.ts";
 import { Risk } from "../risk/schema.ts";
-import { Walls } from "../sandbox/schema.ts";
+import { AskedHost, OpenWall, OpenWalls, Walls } from "../sandbox/schema.ts";
 import { TOOL_NAMES } from "./tools.ts";
 
 /** The gate's own tools. Hooks record the tools of other hosts under their own names. */
@@ -102,6 +102,8 @@ export type WaitInput = z.infer<typeof WaitInput>;
 /** Body of `POST /api/actions/:id/claim`. `holder` names the process that will run the command. */
 export const ClaimInput = z.strictObject({
   holder: z.string().min(1).max(256).optional(),
+  sandbox: z.literal(true).optional()
+    .describe("the process can start the command in a sandbox; without it such a command fails"),
 });
 export type ClaimInput = z.infer<typeof ClaimInput>;
 
@@ -166,6 +168,8 @@ export const ResultInput = z.strictObject({
   truncated: z.boolean(),
   duration_ms: z.number().int().min(0),
   error: z.string().optional(),
+  asked_hosts: z.array(AskedHost).max(100).optional()
+    .describe("the hosts that a command in the sandbox asked for"),
 });
 export type ResultInput = z.infer<typeof ResultInput>;
 
@@ -178,14 +182,20 @@ const base = z.string().nullable().optional().describe(
 export const PermittedPlace = z.enum([".git/config", ".git/hooks", ".husky"]);
 export type PermittedPlace = z.infer<typeof PermittedPlace>;
 
+const confirm = z.string().max(256).optional()
+  .describe("`confirmation` of the action, typed by the person; needed where that is not null");
+
 /** Body of `POST /api/actions/:id/approve`. */
 export const ApproveInput = z.strictObject({
   reason: reason.optional(),
+  confirm,
   base_sha256: base,
   expected_digest: z.string().optional(),
   remember: Remember.optional(),
   permit: z.array(PermittedPlace).min(1).max(PermittedPlace.options.length).optional()
     .describe("of a command: guarded places that it may change in this run"),
+  open: OpenWalls.optional()
+    .describe("of run_command: runs it in the sandbox with these walls open, not outside"),
 });
 export type ApproveInput = z.infer<typeof ApproveInput>;
 
@@ -226,13 +236,18 @@ export const RejectAllResult = z.object({
 });
 export type RejectAllResult = z.infer<typeof RejectAllResult>;
 
-/** Body of `POST /api/actions/:id/approve-with-edit`: exactly one of `content` and `command`. */
+/**
+ * Body of `POST /api/actions/:id/approve-with-edit`: exactly one of `content`, `command` and `take`.
+ */
 export const ApproveWithEditInput = z.strictObject({
+  take: z.array(z.string().min(1).max(4_096)).min(1).max(1_000).optional()
+    .describe("of `apply_changes`: the paths whose changes the gate takes over, and no others"),
   content: z.string().optional(),
   encoding: z.enum(["utf8", "base64"]).optional(),
   command: z.string().min(1).optional(),
   base_sha256: base,
   reason: reason.optional(),
+  confirm,
   expected_digest: z.string().optional(),
 });
 export type ApproveWithEditInput = z.infer<typeof ApproveWithEditInput>;
@@ -275,11 +290,12 @@ const after = before.extend({ mode: before.shape.mode.describe("null keeps the o
 const whole = z.object({ bytes: z.number().int(), sha256: z.string() }).optional()
   .describe("length and hash of the whole text, which the digest covers");
 
-/**
- * `GET /api/actions/:id`: the action with everything that a reviewer needs for a decision. A text is
- * null if the file is binary, absent or too large to show; hashes and sizes are always present.
- */
-export const ActionDetail = Action.extend({
+const leftOut = z.object({
+  files: z.array(z.object({ path: z.string(), why: z.string() })).describe("the first 100"),
+  count: z.number().int(),
+}).describe("changes that gate does not take over, such as links");
+
+const Detail = Action.extend({
   before: before.nullable(),
   after: after.nullable(),
   changes: z.array(z.object({
@@ -297,7 +313,8 @@ export const ActionDetail = Action.extend({
     is_left_out: z.boolean().describe(
       "true if its texts are left out, because all texts together are too large",
     ),
-  })).nullable().describe("of a host's own tool: every changed file, in order"),
+  })).nullable()
+    .describe("of a host's own tool, and of changes of a command: every changed file, in order"),
   conflicts: z.array(Conflict.extend({
     tool: z.string(),
     command: z.string().nullable(),
@@ -333,6 +350,8 @@ export const ActionDetail = Action.extend({
     })),
     deadline: z.string().nullable(),
   }).nullable().describe("of an action with an approval route; null for one person's approval"),
+  confirmation: z.string().nullable()
+    .describe("of a held action: the text that a person types to approve it; null without one"),
   obstacle: z.string().nullable()
     .describe("of a held action: why an approval would fail; null if it would not"),
   input: z.record(z.string(), z.unknown()).nullable()
@@ -366,6 +385,11 @@ export const ActionDetail = Action.extend({
     sandbox: Sandbox.optional().describe("the sandbox in which it runs even after an approval"),
     outside_because: z.string().optional()
       .describe("why the agent wants the command to run outside the sandbox"),
+    lease: z.object({
+      title: z.string(),
+      seconds: z.number().int(),
+      steps: z.array(z.object({ digest: z.string(), questions: z.array(z.string()) })),
+    }).optional().describe("of a plan: the actions that the approval allows, in this order"),
   }).nullable().describe(
     "of a held action: the SHA-256 of its RFC 8785 form is the digest; paths are real and absolute",
   ),
@@ -376,6 +400,13 @@ export const ActionDetail = Action.extend({
     deletes: z.array(z.string()),
     unresolved: z.array(z.string()),
   }).nullable(),
+  deletion: z.object({
+    files: z.number().int(),
+    bytes: z.number().int(),
+    folders: z.array(z.string()).describe("the folders that it deletes with all that they hold"),
+    paths: z.array(z.string()).describe("the first 200 files"),
+    is_whole: z.boolean().describe("false if more exists than was counted"),
+  }).nullable().describe("of a held command: the files that it would delete, as they exist now"),
   outside: z.object({
     reason: z.string(),
     earlier: z.object({
@@ -385,6 +416,10 @@ export const ActionDetail = Action.extend({
       sandbox: Sandbox,
     }).nullable().describe("the last run of the same command in the sandbox, in this session"),
   }).nullable().describe("why the agent wants the command to run outside the sandbox"),
+  walls: z.array(OpenWall).nullable().describe(
+    "of a held command: walls of the sandbox that its text or its last run tells of and that an " +
+      "approval can open; null if it can open none",
+  ),
   scripts: z.array(z.object({
     path: z.string(),
     sha256: z.string(),
@@ -404,6 +439,17 @@ export const ActionDetail = Action.extend({
     restored: z.boolean(),
     quarantine: z.string().nullable().describe("where the file that was found is kept"),
   })).describe("guarded files that changed without permission while it ran"),
+  held_back: z.object({
+    action_id: z.string().nullable().describe("the action that waits; null if nothing waits"),
+    files: z.number().int().describe("how many files wait"),
+    why: z.string().nullable().describe("why nothing waits; null if nothing changed"),
+    left_out: leftOut,
+  }).nullable().describe("of a command that worked on a copy of the project: its changes"),
+  taken_from: z.object({
+    action_id: z.string(),
+    command: z.string(),
+    left_out: leftOut,
+  }).nullable().describe("of `apply_changes`: the command that made the changes"),
   output: z.object({
     text: z.string(),
     truncated: z.boolean(),
@@ -416,6 +462,44 @@ export const ActionDetail = Action.extend({
     actor: z.object({ kind: z.string(), id: z.string() }),
     data: z.record(z.string(), z.unknown()),
   })),
+});
+
+/** One action of a plan, with what its own card would show. */
+export const PlanStep = Detail.pick({
+  tool: true,
+  path: true,
+  command: true,
+  cwd: true,
+  decision: true,
+  risk: true,
+  digest: true,
+  before: true,
+  after: true,
+  changes: true,
+  signed: true,
+  analysis: true,
+  outside: true,
+  scripts: true,
+  programs: true,
+  unbound: true,
+}).extend({
+  number: z.number().int(),
+  questions: z.array(z.string()).describe("what the policy asks about it; none if it allows it"),
+  action_id: z.string().nullable().describe("the action that took the step; null before"),
+});
+export type PlanStep = z.infer<typeof PlanStep>;
+
+/**
+ * `GET /api/actions/:id`: the action with everything that a reviewer needs for a decision. A text is
+ * null if the file is binary, absent or too large to show; hashes and sizes are always present.
+ */
+export const ActionDetail = Detail.extend({
+  lease: z.object({
+    title: z.string(),
+    seconds: z.number().int().describe("how long the approval holds"),
+    ends_at: z.string().nullable().describe("of an approved plan"),
+    steps: z.array(PlanStep),
+  }).nullable().describe("of a plan: the actions that follow; one approval holds for all of them"),
 });
 export type ActionDetail = z.infer<typeof ActionDetail>;
 

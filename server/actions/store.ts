@@ -153,12 +153,13 @@ export function updateAction(
   id: string,
   fields: Fields,
   from: Precondition,
+  returning: string = COLUMNS,
 ): Statement {
   const set = Object.entries(fields);
   const conditions = conditionsOf(from);
   return {
     sql: `UPDATE actions SET ${set.map(([name]) => `${columnOf(name)} = ?`).join(", ")}
-      WHERE project_id = ? AND id = ?${conditions.sql} RETURNING ${COLUMNS}`,
+      WHERE project_id = ? AND id = ?${conditions.sql} RETURNING ${returning}`,
     args: [...set.map(([name, value]) => toValue(name, value)), project_id, id, ...conditions.args],
   };
 }
@@ -205,7 +206,7 @@ export async function findTwin(ledger: Ledger, of: TwinQuery): Promise<ActionRow
 const HELD_BYTES = "coalesce(bytes, 0) + coalesce(octet_length(command), 0) + " +
   "CASE WHEN path IS NULL THEN coalesce(octet_length(input), 0) ELSE 0 END";
 
-/** What an action adds to the bytes that wait. */
+/** The bytes that an action adds to those that wait. */
 export function heldBytes(
   { bytes, path, command, plan }: Pick<ActionRow, "bytes" | "path" | "command" | "plan">,
 ): number {
@@ -224,7 +225,7 @@ export async function countHeld(
   const [row] = await ledger.all(
     `SELECT count(*) AS in_project, coalesce(sum(session_id = ?), 0) AS in_session,
       coalesce(sum(CASE WHEN session_id = ? THEN ${HELD_BYTES} END), 0) AS bytes
-      FROM actions WHERE project_id = ? AND status = 'pending'
+      FROM actions INDEXED BY actions_unfinished WHERE project_id = ? AND status = 'pending'
         AND NOT (session_id = ? AND digest = ?)`,
     [session_id, session_id, ledger.project_id, session_id, digest],
   );
@@ -240,7 +241,7 @@ export async function countHeld(
 export async function listHeld(ledger: Ledger, session_id?: string): Promise<string[]> {
   const only = session_id === undefined ? [] : [session_id];
   const rows = await ledger.all(
-    `SELECT id FROM actions WHERE project_id = ? AND status = 'pending'
+    `SELECT id FROM actions INDEXED BY actions_unfinished WHERE project_id = ? AND status = 'pending'
       ${session_id === undefined ? "" : "AND session_id = ?"} ORDER BY seq LIMIT 10000`,
     [ledger.project_id, ...only],
   );
@@ -249,13 +250,20 @@ export async function listHeld(ledger: Ledger, session_id?: string): Promise<str
 
 /** Held actions whose deadline has passed, oldest first. */
 export function listDue(ledger: Ledger, now: string): Promise<ActionRow[]> {
-  return select(ledger, "status = 'pending' AND expires_at <= ?", [now], "ORDER BY seq LIMIT 100");
+  return select(
+    ledger,
+    "status = 'pending' AND expires_at <= ?",
+    [now],
+    "ORDER BY seq LIMIT 100",
+    "actions INDEXED BY actions_unfinished",
+  );
 }
 
 /** The earliest deadline of a held action. */
 export async function nextDeadline(ledger: Ledger): Promise<string | null> {
   const [row] = await ledger.all(
-    "SELECT min(expires_at) AS at FROM actions WHERE project_id = ? AND status = 'pending'",
+    "SELECT min(expires_at) AS at FROM actions INDEXED BY actions_unfinished " +
+      "WHERE project_id = ? AND status = 'pending'",
     [ledger.project_id],
   );
   return row?.at ? String(row.at) : null;
@@ -263,7 +271,13 @@ export async function nextDeadline(ledger: Ledger): Promise<string | null> {
 
 /** Actions whose execution is running, oldest first. */
 export function listRunning(ledger: Ledger): Promise<ActionRow[]> {
-  return select(ledger, "execution = 'running'", [], "ORDER BY seq LIMIT 10000");
+  return select(
+    ledger,
+    "execution = 'running'",
+    [],
+    "ORDER BY seq LIMIT 10000",
+    "actions INDEXED BY actions_unfinished",
+  );
 }
 
 /** A session's actions whose execution is running, newest first. */
@@ -290,14 +304,16 @@ export function listUnstarted(ledger: Ledger): Promise<ActionRow[]> {
 }
 
 export function toRow(row: Row): ActionRow {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, fromValue(name, value)]),
-  ) as unknown as ActionRow;
+  const found: Record<string, unknown> = {};
+  for (const name in row) found[name] = fromValue(name, row[name]!);
+  return found as unknown as ActionRow;
 }
 
 /** The public record. */
 export function publicOf(row: ActionRow): Action {
-  return Object.fromEntries(PUBLIC.map((name) => [name, row[name]])) as unknown as Action;
+  const found: Record<string, unknown> = {};
+  for (const name of PUBLIC) found[name] = row[name];
+  return found as unknown as Action;
 }
 
 async function select(

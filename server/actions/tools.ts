@@ -24,6 +24,10 @@ export interface Tool {
   restores: "files" | "effects" | "nothing";
   /** Whether the tool itself undoes an earlier action. */
   undoes: boolean;
+  /** Whether its input is a list of other actions, which a person approves together. */
+  leases: boolean;
+  /** Whether gate itself submits it: the changes that a command made to a copy of the project. */
+  takes_over: boolean;
 }
 
 /** The gate's own tools. Every rule that depends on a tool reads this table. */
@@ -41,8 +45,12 @@ export const TOOLS = {
     rebase: null,
     restores: "effects",
     undoes: false,
+    leases: false,
+    takes_over: false,
   },
   rollback: file(null, { undoes: true }),
+  submit_plan: file(null, { shows: "nothing", restores: "nothing", leases: true }),
+  apply_changes: file(null, { shows: "nothing", takes_over: true }),
 } as const satisfies Record<string, Tool>;
 
 export type GateToolName = keyof typeof TOOLS;
@@ -69,6 +77,12 @@ export function executorOf(
   return toolOf(tool, plan?.native).executor;
 }
 
+/** Whether a person approves every single call: no approval of it is remembered. */
+export function asksEachTime(name: string): boolean {
+  const { leases, takes_over } = toolOf(name);
+  return leases || takes_over;
+}
+
 /** Whether the gate has a tool of this name itself. */
 export function isGateTool(name: string): name is GateToolName {
   return Object.hasOwn(TOOLS, name);
@@ -88,6 +102,8 @@ function file(access: Tool["access"], more: Partial<Tool>): Tool {
     rebase: null,
     restores: "files",
     undoes: false,
+    leases: false,
+    takes_over: false,
     ...more,
   };
 }

@@ -3,6 +3,7 @@ import type { NewEvent, Statement } from "../db/ledger.ts";
 import type { ActionServices } from "./context.ts";
 import {
   type ActionRow,
+  COLUMNS,
   type Fields,
   insertAction,
   type NewRow,
@@ -36,8 +37,15 @@ export interface Transition {
   before?: Statement[];
   /** Statements that run last; `changed` is a SELECT that finds a row only if the action changed. */
   after?: (changed: Statement) => Statement[];
+  /**
+   * The row was inserted by this process, and nothing else has changed it but its conflicts. Only
+   * these are read again.
+   */
+  is_own?: boolean;
   /** Recovery would repeat this transition from what is durable, so it need not wait for the disk. */
   is_derivable?: boolean;
+  /** It becomes durable only when this has settled. */
+  durable_after?: Promise<void>;
 }
 
 /**
@@ -47,23 +55,43 @@ export interface Transition {
 export async function transition(
   { ledger, project_id, environment }: ActionServices,
   row: ActionRow,
-  { from, to, by, type, why, earlier = [], later = [], before = [], after, is_derivable }:
-    Transition,
+  {
+    from,
+    to,
+    by,
+    type,
+    why,
+    earlier = [],
+    later = [],
+    before = [],
+    after,
+    is_own = false,
+    is_derivable,
+    durable_after,
+  }: Transition,
 ): Promise<ActionRow | null> {
   const decision_id = environment.id();
   const changed = selectExisting(project_id, row.id, decision_id);
   const { rows } = await ledger.commit({
     statements: [
       ...before,
-      updateAction(project_id, row.id, { ...to, decision_id }, from),
+      updateAction(
+        project_id,
+        row.id,
+        { ...to, decision_id },
+        from,
+        is_own ? "conflicts" : COLUMNS,
+      ),
       ...after?.(changed) ?? [],
     ],
     events: [...earlier, eventOf(row, type, by, why), ...later],
     when: changed,
     is_derivable,
+    durable_after,
   });
   const found = rows[before.length]?.[0];
-  return found ? toRow(found) : null;
+  if (!found) return null;
+  return is_own ? { ...row, ...to, decision_id, conflicts: toRow(found).conflicts } : toRow(found);
 }
 
 /** The commit of a new action. */

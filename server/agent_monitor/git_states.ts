@@ -1,10 +1,13 @@
 import { LRUCache } from "lru-cache";
+import { setImmediate as pause, setTimeout as wait } from "node:timers/promises";
 import { readProgram } from "../runtime/read_program.ts";
 
 const KEPT_MS = 10_000;
 const LIMIT_MS = 2_000;
-/** In one round. Further folders have their turn in the next one. */
+/** At once. Further folders have their turn in a later round. */
 const MOST = 8;
+/** A round waits this long for git, which may read a large repository. */
+const WAIT_MS = 400;
 
 // Nothing in the repository may name a program that git then runs.
 const SAFELY = [
@@ -22,6 +25,7 @@ interface State {
 /** Remembers the branch and the number of changed files of the folders in which agents work. */
 export class GitStates {
   readonly #known = new LRUCache<string, State>({ max: 200 });
+  readonly #reading = new Map<string, Promise<void>>();
 
   /** The state as it was read last; null before that, and outside of repositories. */
   of(folder: string): { branch: string | null; changed_files: number | null } | null {
@@ -30,17 +34,27 @@ export class GitStates {
     return { branch: known.branch, changed_files: known.changed_files };
   }
 
-  /** Reads those folders again whose state is old. */
+  /** Reads those folders again whose state is old. Those that take long are known later. */
   async refresh(folders: readonly string[], now: number): Promise<void> {
     const old = [...new Set(folders)].filter((folder) => {
       const known = this.#known.get(folder);
-      return !known || now - known.at >= KEPT_MS;
+      return !this.#reading.has(folder) && (!known || now - known.at >= KEPT_MS);
     });
-    await Promise.all(
-      old.slice(0, MOST).map(async (folder) => {
-        this.#known.set(folder, { at: now, ...await stateOf(folder) });
-      }),
-    );
+    for (const folder of old.slice(0, MOST - this.#reading.size)) {
+      this.#reading.set(folder, this.#read(folder, now));
+      // The start of each program holds the event loop for some milliseconds.
+      await pause();
+    }
+    const stop = new AbortController();
+    const limit = wait(WAIT_MS, undefined, { signal: stop.signal }).catch(() => {});
+    await Promise.race([Promise.all(this.#reading.values()), limit]);
+    stop.abort();
+  }
+
+  async #read(folder: string, now: number): Promise<void> {
+    const state = await stateOf(folder);
+    this.#known.set(folder, { at: now, ...state });
+    this.#reading.delete(folder);
   }
 }
 

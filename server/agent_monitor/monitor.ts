@@ -1,4 +1,5 @@
 import { realpath } from "node:fs/promises";
+import { isAbsolute } from "node:path";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { Database } from "../db/database.ts";
@@ -10,6 +11,7 @@ import type { Agent, LimitFacts } from "./agents/agent.ts";
 import { GitStates } from "./git_states.ts";
 import type { HeldAction } from "./held.ts";
 import {
+  groupByProcess,
   type LeftPort,
   type Mark,
   markNames,
@@ -130,8 +132,15 @@ export class AgentMonitor {
     return (await this.#round()).snapshot;
   }
 
-  /** The live sessions that fit the query. @throws GateError `not_found` for an unknown project */
+  /** The live sessions that fit the query. @throws GateError `not_found`, `invalid` */
   async list(query: AgentSessionQuery) {
+    this.#checkAgent(query.agent);
+    if (query.cwd !== undefined && (!isAbsolute(query.cwd) || query.cwd.includes("\0"))) {
+      throw new GateError(
+        "invalid",
+        `Cannot list the sessions of the folder "${query.cwd}": it is no absolute path`,
+      );
+    }
     const { snapshot: { sessions } } = await this.#round();
     const roots = await this.#options.listRoots();
     const asked = query.project ?? (query.cwd === undefined ? null : projectAt(query.cwd, roots));
@@ -177,8 +186,9 @@ export class AgentMonitor {
     return { items: (await this.#round()).snapshot.rate_limits };
   }
 
-  /** The sessions that ended, the newest first. */
+  /** The sessions that ended, the newest first. @throws GateError `invalid` for an unknown agent */
   async history({ limit = 50, agent }: AgentHistoryQuery): Promise<{ items: EndedSession[] }> {
+    this.#checkAgent(agent);
     return { items: await listEnded(this.#options.registry, { limit, agent }) };
   }
 
@@ -205,6 +215,15 @@ export class AgentMonitor {
     this.#ports = null;
     this.#last = null;
     return answer;
+  }
+
+  #checkAgent(id: string | undefined): void {
+    const known = this.#options.agents.map((agent) => agent.id);
+    if (id === undefined || known.includes(id)) return;
+    throw new GateError(
+      "invalid",
+      `Cannot list the sessions of "${id}": gate watches ${known.join(", ")}`,
+    );
   }
 
   #round(): Promise<Round> {
@@ -272,15 +291,18 @@ export class AgentMonitor {
     this.#tracked ??= await listTracked(this.#options.registry, processes.machine.boot_id);
     const { children, left } = sortPorts({ ...about, marks, tracked: this.#tracked, projectOf });
     const { shows_texts } = allowed;
-    const shown = sessions.map((session) =>
-      showSession(session, {
+    const byParent = groupBy([...running.values()], ({ ppid }) => ppid);
+    const portsOf = groupByProcess(listening);
+    const shown = sessions.map((session) => {
+      const below = processesBelow(session, byParent);
+      return showSession(session, {
         project_id: projectOf(session),
         held: heldBy(session, held, running),
         git: session.cwd === null ? null : this.#git.of(session.cwd),
-        children: childrenOf(session, { children, running, listening }),
-        ...{ shows_texts, now: at },
-      })
-    );
+        children: childrenOf(session, { children, portsOf, below }),
+        ...{ shows_texts, running, below, now: at },
+      });
+    });
     await this.#noteEnded(sessions, shown, at);
     await this.#track(children, at);
     const snapshot: AgentSnapshot = {
@@ -305,7 +327,7 @@ export class AgentMonitor {
     const names = markNames(agents);
     const keys = new Set<string>();
     for (const { pid, start_time } of processes) {
-      const key = `${pid} ${start_time}`;
+      const key = identityOf({ pid, start_time });
       keys.add(key);
       if (!this.#marks.has(key)) {
         this.#marks.set(key, markOf(await list.variablesOf(pid, names), agents));
@@ -361,26 +383,29 @@ export class AgentMonitor {
   async #track(children: readonly OwnedPort[], at: number): Promise<void> {
     const { processes, registry } = this.#options;
     const { boot_id } = processes.machine;
-    const before = this.#tracked ?? [];
-    const rows = children.map(({ owner, ports, agent, session_id, project_id }): TrackedPort => {
-      const { pid, start_time } = owner;
-      const known = before.find((row) => row.pid === pid && row.start_time === start_time);
-      return {
-        ...{ pid, start_time, boot_id, agent: agent.id, session_id, project_id },
-        ports: ports.map(({ port }) => port),
-        first_seen_at: known?.first_seen_at ?? dateOf(at)!,
-      };
-    });
-    const isOf = (a: TrackedPort) => (b: TrackedPort) =>
-      a.pid === b.pid && a.start_time === b.start_time;
-    const changed = rows.filter((row) =>
-      !before.some((known) => JSON.stringify(known) === JSON.stringify(row))
+    const before = new Map(this.#tracked?.map((row) => [identityOf(row), row]));
+    const rows = new Map(
+      children.map(({ owner, ports, agent, session_id, project_id }): [string, TrackedPort] => {
+        const { pid, start_time } = owner;
+        const key = identityOf(owner);
+        return [key, {
+          ...{ pid, start_time, boot_id, agent: agent.id, session_id, project_id },
+          ports: ports.map(({ port }) => port),
+          first_seen_at: before.get(key)?.first_seen_at ?? dateOf(at)!,
+        }];
+      }),
     );
-    const others = before.filter((row) => !rows.some(isOf(row)));
-    const gone = others.filter((row) => !this.#isRunning(row));
-    this.#tracked = [...rows, ...others.filter((row) => !gone.includes(row))];
-    if (changed.length + gone.length === 0) return;
-    await registry.batch([...changed.map(putTracked), ...gone.map(removeTracked)]);
+    const isSame = (row: TrackedPort, known?: TrackedPort) =>
+      known !== undefined && JSON.stringify(row) === JSON.stringify(known);
+    const changed = [...rows].filter(([key, row]) => !isSame(row, before.get(key)));
+    const others = [...before].filter(([key]) => !rows.has(key)).map(([, row]) => row);
+    const gone = new Set(others.filter((row) => !this.#isRunning(row)));
+    this.#tracked = [...rows.values(), ...others.filter((row) => !gone.has(row))];
+    if (changed.length + gone.size === 0) return;
+    await registry.batch([
+      ...changed.map(([, row]) => putTracked(row)),
+      ...[...gone].map(removeTracked),
+    ]);
   }
 
   #isRunning({ pid, ports }: TrackedPort): boolean {
@@ -391,7 +416,7 @@ export class AgentMonitor {
   #orphans(left: readonly LeftPort[], at: number): OrphanPort[] {
     const keys = new Set<string>();
     const orphans = left.flatMap((one) => {
-      const key = `${one.owner.pid} ${one.owner.start_time}`;
+      const key = identityOf(one.owner);
       keys.add(key);
       if (!this.#first_left.has(key)) this.#first_left.set(key, at);
       const first = this.#first_left.get(key)!;
@@ -439,6 +464,10 @@ function keyOf(agent: string, session_id: string): string {
   return `${agent} ${session_id}`;
 }
 
+function identityOf({ pid, start_time }: { pid: number; start_time: string }): string {
+  return `${pid} ${start_time}`;
+}
+
 function toChildPort({ owner, ports, agent, session_id, project_id }: OwnedPort): ChildPort {
   return { ...showProcess(owner, ports), agent: agent.id, session_id, project_id };
 }
@@ -473,35 +502,39 @@ function heldBy(
   return found ? { project_id: found.project_id, action_id: found.action_id } : null;
 }
 
+/** The processes that descend from the session's own. */
+function processesBelow(
+  { owner }: LiveSession,
+  byParent: ReadonlyMap<number, RunningProcess[]>,
+): RunningProcess[] {
+  const below = new Map<number, RunningProcess>();
+  for (const queue = owner ? [owner.pid] : []; queue.length > 0;) {
+    for (const one of byParent.get(queue.pop()!) ?? []) {
+      if (below.has(one.pid) || one.pid === owner?.pid) continue;
+      below.set(one.pid, one);
+      queue.push(one.pid);
+    }
+  }
+  return [...below.values()];
+}
+
 /** The processes below the session's own, and listening ones that left it but name it. */
 function childrenOf(
   session: LiveSession,
-  { children, running, listening }: {
+  { children, portsOf, below }: {
     children: readonly OwnedPort[];
-    running: ReadonlyMap<number, RunningProcess>;
-    listening: readonly ListeningPort[];
+    portsOf: ReadonlyMap<number, ListeningPort[]>;
+    below: readonly RunningProcess[];
   },
 ): AgentSession["children"] {
-  const below = new Set<number>();
-  const own = session.owner?.pid;
-  if (own !== undefined) {
-    const byParent = groupBy([...running.values()], ({ ppid }) => ppid);
-    for (const queue = [own]; queue.length > 0;) {
-      for (const { pid } of byParent.get(queue.pop()!) ?? []) {
-        if (below.has(pid) || pid === own) continue;
-        below.add(pid);
-        queue.push(pid);
-      }
-    }
+  const all = new Map(below.map((one) => [one.pid, one]));
+  for (const { agent, session_id, owner } of children) {
+    const isOwn = agent.id === session.agent.id && session_id === session.session_id;
+    if (isOwn) all.set(owner.pid, owner);
   }
-  for (const one of children) {
-    const isOwn = one.agent.id === session.agent.id && one.session_id === session.session_id;
-    if (isOwn) below.add(one.owner.pid);
-  }
-  return [...below].slice(0, MOST_CHILDREN).flatMap((pid) => {
-    const owner = running.get(pid);
-    return owner ? [showProcess(owner, listening.filter((one) => one.pid === pid))] : [];
-  });
+  return [...all.values()].slice(0, MOST_CHILDREN).map((one) =>
+    showProcess(one, portsOf.get(one.pid) ?? [])
+  );
 }
 
 function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {

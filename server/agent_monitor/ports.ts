@@ -36,6 +36,9 @@ export interface PortsSeen {
   projectOf: (session: LiveSession) => string | null;
 }
 
+/** A process that listens on more is shown with these. */
+const MOST_PORTS = 100;
+
 /**
  * Tells the listening processes of live sessions from those whose session has ended. A process counts
  * for a session if it descends from it or if its environment names it. What nobody can tell is neither.
@@ -72,17 +75,22 @@ function isCandidate(
   { own_pid, own_uid, agents }: Pick<PortsSeen, "own_pid" | "own_uid" | "agents">,
 ): boolean {
   if (owner.pid <= 1 || owner.pid === own_pid) return false;
+  // Without a start time nobody can tell it from a later process with its pid.
+  if (owner.start_time === "") return false;
   if (own_uid !== null && owner.uid !== own_uid) return false;
   // An agent's own servers listen too, and end with it.
   return !agents.some((agent) => isProgram(owner, { ...agent, side_commands: [] }));
 }
 
-function groupByProcess(listening: readonly ListeningPort[]): Map<number, ListeningPort[]> {
+/** The ports of each process, at most 100 of one. */
+export function groupByProcess(listening: readonly ListeningPort[]): Map<number, ListeningPort[]> {
   const groups = new Map<number, ListeningPort[]>();
   for (const one of listening) {
     const ports = groups.get(one.pid) ?? [];
     const isKnown = ports.some(({ port, address }) => port === one.port && address === one.address);
-    if (!isKnown) groups.set(one.pid, [...ports, one]);
+    if (isKnown || ports.length >= MOST_PORTS) continue;
+    ports.push(one);
+    groups.set(one.pid, ports);
   }
   return groups;
 }

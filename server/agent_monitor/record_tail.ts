@@ -1,16 +1,18 @@
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, lstat } from "node:fs/promises";
 import { setImmediate as pause } from "node:timers/promises";
 import { type RecordFacts, type RecordFile, type RecordReader } from "./agents/agent.ts";
-import { openPlain } from "./files.ts";
+import { openPlain, stateOf } from "./files.ts";
+import { parseJson } from "./parse_json.ts";
 
-/** The bytes that may still be read in this round, by all records together. */
+/** Bounds what one round reads of the older parts of long records, all together. */
 export interface Budget {
   bytes: number;
+  ms: number;
 }
 
 const CHUNK_BYTES = 64 * 1024;
 /** Parsing a longer line would hold the event loop; it carries contents, not counts. */
-const MOST_LINE_BYTES = 1024 * 1024;
+const MOST_LINE_BYTES = 768 * 1024;
 /** The end of a long record, which tells the state before the rest is read. */
 const END_BYTES = 256 * 1024;
 
@@ -21,6 +23,9 @@ const END_BYTES = 256 * 1024;
 export class RecordTail {
   readonly #file: RecordFile;
   #identity = "";
+  /** The state of the file at the last look, and whether it was read to its end then. */
+  #state = "";
+  #isRead = false;
   #whole: Cursor;
   /** Reads the end while `#whole` is still far behind. */
   #end: Cursor | null = null;
@@ -30,23 +35,30 @@ export class RecordTail {
     this.#whole = new Cursor(file.read(), 0);
   }
 
-  /** Reads what was added since the last call, within the budget. Never throws. */
+  /** Reads the lines added since the last call, and older ones within the budget. Never throws. */
   async advance(budget: Budget): Promise<void> {
-    const handle = await openPlain(this.#file.path);
-    if (handle === null) return;
+    if (this.#isRead && await lstat(this.#file.path).then(stateOf, () => "") === this.#state) {
+      return;
+    }
+    const opened = await openPlain(this.#file.path);
+    if (opened === null) return;
+    const { file: handle, stats } = opened;
     try {
-      const { dev, ino, size } = await handle.stat();
+      const { dev, ino, size } = stats;
       const identity = `${dev}:${ino}`;
       // Another file under this name, or a shortened one, begins anew.
       if (identity !== this.#identity || size < this.#whole.offset) this.#reset(identity);
       if (this.#end === null && size - this.#whole.offset > END_BYTES) {
         this.#end = new Cursor(this.#file.read(), size - END_BYTES);
       }
-      await this.#end?.read(handle, { bytes: 2 * END_BYTES });
-      const until = { bytes: Math.min(budget.bytes, size - this.#whole.offset) };
-      budget.bytes -= until.bytes;
-      await this.#whole.read(handle, until);
-      if (this.#end !== null && this.#whole.offset >= this.#end.offset) this.#end = null;
+      if (this.#end === null) await this.#whole.read(handle, size - this.#whole.offset);
+      else {
+        await this.#end.read(handle, Math.min(size - this.#end.offset, 2 * END_BYTES));
+        await this.#readOlder(handle, budget);
+        if (this.#whole.offset >= this.#end.offset) this.#end = null;
+      }
+      this.#state = stateOf(stats);
+      this.#isRead = this.#whole.offset >= size;
     } catch {
       // The file ended or changed while it was read; the next round begins with what is there.
     } finally {
@@ -68,6 +80,16 @@ export class RecordTail {
     return { ...whole, ...known, tokens, turns, title, started_at };
   }
 
+  async #readOlder(handle: FileHandle, budget: Budget): Promise<void> {
+    const begun = performance.now();
+    const from = this.#whole.offset;
+    const bytes = Math.min(budget.bytes, this.#end!.offset - from);
+    if (bytes <= 0 || budget.ms <= 0) return;
+    await this.#whole.read(handle, bytes, begun + budget.ms);
+    budget.bytes -= this.#whole.offset - from;
+    budget.ms -= performance.now() - begun;
+  }
+
   #reset(identity: string): void {
     this.#identity = identity;
     this.#whole = new Cursor(this.#file.read(), 0);
@@ -79,7 +101,7 @@ export class RecordTail {
 class Cursor {
   readonly reader: RecordReader;
   offset: number;
-  #rest: Uint8Array[] = [];
+  #rest: Buffer[] = [];
   #rest_bytes = 0;
   /** Within a line that began before the first byte read, or that is too long. */
   #isSkipping: boolean;
@@ -90,9 +112,10 @@ class Cursor {
     this.#isSkipping = offset > 0;
   }
 
-  async read(handle: FileHandle, { bytes }: Budget): Promise<void> {
-    for (let left = bytes, chunks = 1; left > 0; chunks++) {
-      const buffer = new Uint8Array(Math.min(CHUNK_BYTES, left));
+  /** Reads so many bytes, or fewer when the time is over. */
+  async read(handle: FileHandle, bytes: number, until = Infinity): Promise<void> {
+    for (let left = bytes, chunks = 1; left > 0 && performance.now() < until; chunks++) {
+      const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, left));
       const { bytesRead } = await handle.read(buffer, 0, buffer.length, this.offset);
       if (bytesRead === 0) return;
       this.offset += bytesRead;
@@ -102,25 +125,30 @@ class Cursor {
     }
   }
 
-  #take(chunk: Uint8Array): void {
+  #take(chunk: Buffer): void {
     for (let from = 0;;) {
       const end = chunk.indexOf(NEWLINE, from);
       if (end < 0) return this.#keep(chunk.subarray(from));
-      this.#keep(chunk.subarray(from, end));
-      if (!this.#isSkipping) this.#line();
+      const last = chunk.subarray(from, end);
+      if (this.#rest_bytes > 0) this.#keep(last);
+      if (!this.#isSkipping) {
+        this.#line(this.#rest_bytes > 0 ? Buffer.concat(this.#rest) : last);
+      }
       this.#isSkipping = false;
       this.#clear();
       from = end + 1;
     }
   }
 
-  #keep(part: Uint8Array): void {
+  #keep(part: Buffer): void {
     if (this.#isSkipping || part.length === 0) return;
-    this.#rest.push(part.slice());
+    // A copy, because the part would keep the whole chunk in memory.
+    this.#rest.push(Buffer.from(part));
     this.#rest_bytes += part.length;
     if (this.#rest_bytes <= MOST_LINE_BYTES) return;
     this.#isSkipping = true;
     this.#clear();
+    this.reader.missed?.();
   }
 
   #clear(): void {
@@ -128,11 +156,11 @@ class Cursor {
     this.#rest_bytes = 0;
   }
 
-  #line(): void {
-    const text = Buffer.concat(this.#rest).toString("utf8").replace(/^\ufeff/, "");
-    if (text.trim() === "" || this.reader.skips?.(text.slice(0, 64))) return;
+  #line(bytes: Buffer): void {
+    const text = bytes.toString("utf8").replace(/^\ufeff/, "");
+    if (text.length <= 1 || this.reader.skips?.(text.slice(0, 64))) return;
     try {
-      const line: unknown = JSON.parse(text);
+      const line = parseJson(text);
       if (typeof line === "object" && line !== null) {
         this.reader.add(line as Record<string, unknown>);
       }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What an agent does at the moment. `done` sessions are in the history only. */
+/** The present state of a session. `done` sessions are in the history only. */
 export const AgentStatus = z.enum([
   "working",
   "waiting_approval",
@@ -53,7 +53,10 @@ export const AgentSession = z.object({
   model: z.string().nullable(),
   version: z.string().nullable(),
   status: AgentStatus,
-  status_source: z.enum(["gate", "registry", "transcript", "process"]),
+  status_source: z.enum(["gate", "registry", "transcript", "process"]).describe(
+    "`gate`: it holds an action; `registry`: the agent's own list; `transcript`: its record; " +
+      "`process`: its processes, such as an open tool call that no process runs",
+  ),
   stale: z.boolean().describe("true if the source may be older than the state"),
   held: z.object({ project_id: z.string(), action_id: z.string() }).nullable()
     .describe("the action of this session that gate holds for a person"),
@@ -70,6 +73,11 @@ export const AgentSession = z.object({
   cost_source: z.enum(["recorded", "unavailable"]).describe("`recorded`: by the agent itself"),
   turns: z.number().int().nullable().describe("requests of the person"),
   current_task: z.string().nullable().describe("the tool that runs"),
+  subagents: z.array(z.object({
+    id: z.string(),
+    type: z.string().nullable(),
+    status: z.enum(["working", "idle"]).describe("`working`: its record grew in the last 30 s"),
+  })).nullable().describe("agents that the session started; null if its records do not tell"),
   title: z.string().nullable().describe("the first request; only if the config allows it"),
   git: z.object({
     branch: z.string().nullable(),
@@ -81,7 +89,7 @@ export const AgentSession = z.object({
 });
 export type AgentSession = z.infer<typeof AgentSession>;
 
-/** What one agent says about its rate limits. */
+/** The rate limits of one agent, as its own files tell them. */
 export const RateLimits = z.object({
   agent: z.string(),
   name: z.string(),

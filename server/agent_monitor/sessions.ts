@@ -1,7 +1,7 @@
 import type { ProcessList, RunningProcess } from "../runtime/process_list.ts";
 import type { Agent, AgentProcess, FoundSession, RecordFacts } from "./agents/agent.ts";
 import { NO_FACTS } from "./agents/agent.ts";
-import { sessionsOf } from "./agents/programs.ts";
+import { lineageOf, sessionsOf } from "./agents/programs.ts";
 import { type Budget, RecordTail } from "./record_tail.ts";
 
 /** A live session with everything that its agent and its process tell. */
@@ -11,7 +11,7 @@ export interface LiveSession extends FoundSession {
   is_complete: boolean;
 }
 
-/** What is seen of the machine in one round. */
+/** The sessions and processes of one round. */
 export interface Seen {
   sessions: LiveSession[];
   running: ReadonlyMap<number, RunningProcess>;
@@ -26,8 +26,11 @@ export interface FinderOptions {
   now: () => number;
 }
 
-/** Bytes of records that one round reads beside their newest lines. */
-const ROUND_BYTES = 2 * 1024 * 1024;
+/** One round reads this much of records beside their newest lines. */
+const ROUND_BYTES = 1024 * 1024;
+const ROUND_MS = 10;
+/** The facts of a process that still has its parent may be this old. */
+const TOLERATED_MS = 6_000;
 
 /** Finds the live sessions of all agents, round after round. Each record is read once. */
 export class SessionFinder {
@@ -40,7 +43,7 @@ export class SessionFinder {
 
   async look(): Promise<Seen> {
     const { agents, processes, own_uid } = this.#options;
-    const [all, locked] = await Promise.all([processes.all(), processes.lockedFiles()]);
+    const [all, locked] = await Promise.all([processes.all(TOLERATED_MS), processes.lockedFiles()]);
     const running = new Map(all.map((one) => [one.pid, one]));
     const mine = own_uid === null ? all : all.filter(({ uid }) => uid === own_uid);
     const own = agents.map((agent) => sessionsOf(mine, agent));
@@ -60,7 +63,7 @@ export class SessionFinder {
   }
 
   async #read(found: (FoundSession & { agent: Agent })[]): Promise<LiveSession[]> {
-    const budget: Budget = { bytes: ROUND_BYTES };
+    const budget: Budget = { bytes: ROUND_BYTES, ms: ROUND_MS };
     const tails = new Map<string, RecordTail>();
     const live: LiveSession[] = [];
     for (const session of found) {
@@ -76,16 +79,17 @@ export class SessionFinder {
   }
 }
 
-/** Processes of an agent that none of its sessions names. */
+/** Processes of an agent that belong to none of its sessions. */
 function unnamed(
   own: readonly AgentProcess[],
   found: readonly FoundSession[],
   running: ReadonlyMap<number, RunningProcess>,
 ): FoundSession[] {
   const named = new Set(found.flatMap(({ owner }) => owner?.pid ?? []));
-  return own.filter(({ pid, ppid }) =>
-    !named.has(pid) && !named.has(ppid) && ![...named].some((one) => running.get(one)?.ppid === pid)
-  ).map((owner) => ({
+  const above = new Set([...named].flatMap((pid) => [...lineageOf(pid, running)]));
+  const isNamed = (pid: number) =>
+    above.has(pid) || [...lineageOf(pid, running)].some((one) => named.has(one));
+  return own.filter(({ pid }) => !isNamed(pid)).map((owner) => ({
     session_id: `process-${owner.pid}`,
     owner,
     cwd: owner.cwd,

@@ -6,7 +6,7 @@ import type { LimitFacts } from "./agents/agent.ts";
 import { objectOf, timeOf } from "./agents/agent.ts";
 import { readJson, readText } from "./files.ts";
 
-/** What a person allows the monitor. */
+/** The permissions that a person gives the monitor. */
 export interface MonitorSettings {
   /** Read the variables by which agents mark their child processes; no other variable is read. */
   reads_environment: boolean;

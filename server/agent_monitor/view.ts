@@ -1,16 +1,20 @@
 import { maskSecrets } from "../audit/secrets.ts";
 import type { ListeningPort, RunningProcess } from "../runtime/process_list.ts";
 import type { RecordFacts } from "./agents/agent.ts";
+import { statusOfCall } from "./open_calls.ts";
 import type { AgentSession, AgentStatus, ChildProcess, RateLimits } from "./schema.ts";
 import type { LiveSession } from "./sessions.ts";
 
-/** What is shown beside the session's own facts. */
+/** The facts that are shown beside the session's own. */
 export interface Beside {
   project_id: string | null;
   held: AgentSession["held"];
   git: AgentSession["git"];
   children: ChildProcess[];
   shows_texts: boolean;
+  running: ReadonlyMap<number, RunningProcess>;
+  /** The processes below the session's own. */
+  below: readonly RunningProcess[];
   now: number;
 }
 
@@ -19,6 +23,7 @@ export function showSession(session: LiveSession, beside: Beside): AgentSession 
   const { agent, owner, known, is_complete } = session;
   const { children, now } = beside;
   const { context, cost_usd } = known;
+  const state = statusOf(session, beside);
   return {
     session_id: session.session_id,
     agent: agent.id,
@@ -31,7 +36,7 @@ export function showSession(session: LiveSession, beside: Beside): AgentSession 
     cwd: session.cwd ?? known.cwd,
     model: known.model,
     version: session.version ?? known.version,
-    ...statusOf(session, beside),
+    ...state,
     held: beside.held,
     tokens: known.tokens,
     tokens_complete: is_complete,
@@ -39,7 +44,12 @@ export function showSession(session: LiveSession, beside: Beside): AgentSession 
     cost_usd,
     cost_source: cost_usd === null ? "unavailable" : "recorded",
     turns: known.turns,
-    current_task: known.current_task,
+    // A record may end within a call that the agent has given up.
+    current_task: BUSY.has(state.status) ? known.current_task : null,
+    subagents: known.subagents?.map(({ id, type, last_at }) => ({
+      ...{ id, type },
+      status: last_at !== null && now - last_at <= ACTIVE_MS ? "working" : "idle",
+    })) ?? null,
     title: beside.shows_texts && known.title !== null ? maskSecrets(known.title) : null,
     git: beside.git ??
       (known.branch === null ? null : { branch: known.branch, changed_files: null }),
@@ -52,19 +62,27 @@ export function showSession(session: LiveSession, beside: Beside): AgentSession 
   };
 }
 
+const BUSY = new Set<AgentStatus>(["working", "waiting_approval", "waiting_input"]);
+
+/** The record of a subagent that works grows within this time. */
+const ACTIVE_MS = 30_000;
+
 /** A state that a record told longer ago than this may have changed unnoticed. */
 const FRESH_MS = 5 * 60_000;
 
-/** What the session does, by the best source: the gate itself, the agent's registry, its record. */
+/** The state of a session by its best source: the gate itself, the agent's registry, its record. */
 function statusOf(
-  { status: registered, known }: LiveSession,
-  { held, now }: Beside,
+  { status: registered, known, owner }: LiveSession,
+  { held, now, running, below }: Beside,
 ): Pick<AgentSession, "status" | "status_source" | "stale"> {
   if (held) return { status: "waiting_approval", status_source: "gate", stale: false };
   if (known.status === "rate_limited" && registered !== "working") {
     return { status: "rate_limited", status_source: "transcript", stale: false };
   }
   if (registered) return { status: registered, status_source: "registry", stale: false };
+  const call = known.open_call;
+  const waiting = call === null ? null : statusOfCall(call, { owner, running, below, now });
+  if (waiting !== null) return { ...waiting, stale: false };
   if (known.status === null) return { status: "unknown", status_source: "process", stale: false };
   const age = now - (known.last_at ?? 0);
   const stale = known.status === "working" && age > FRESH_MS;

@@ -40,12 +40,13 @@ export class DaySums {
   async counts(
     kind: Kind,
     { after, open }: DaySpan,
-    keyOf: KeyOf = nameOf,
+    grouping: Grouping = BY_NAME,
   ): Promise<Parts<Counts>> {
+    const { keyOf } = grouping;
     const read = (from: string, until: string) => this.#counts(kind, from, until, keyOf);
     if (kind === "rolled_back") return { over: new Map(), open: await read(after, LAST) };
     const over = await this.#keep(
-      `${kind} ${after} ${open}`,
+      `${kind} ${grouping.name} ${after} ${open}`,
       () => read(after, open),
       ({ size }) => size <= MOST_NAMES,
     );
@@ -92,6 +93,12 @@ export class DaySums {
 
 type KeyOf = (key: string, day: string) => string;
 
+/** Counts with the same new key are added up; the name tells groupings of one kind apart. */
+export interface Grouping {
+  name: string;
+  keyOf: KeyOf;
+}
+
 /** Sorts after every day. */
 const LAST = "~";
 
@@ -108,9 +115,7 @@ async function* pages<T extends { day: string }>(
   }
 }
 
-function nameOf(key: string): string {
-  return key;
-}
+const BY_NAME: Grouping = { name: "name", keyOf: (key) => key };
 
 /** A key that sorts between the day before and the day. */
 export function dayBefore(day: string): string {

@@ -31,8 +31,38 @@ export class Latencies {
       p50_ms: percentile(buckets, 0.5 * count),
       p95_ms: percentile(buckets, 0.95 * count),
       max_ms: count === 0 ? null : Math.max(...buckets.map(({ max_ms }) => max_ms)),
+      distribution: count === 0 ? [] : distribution(buckets),
     };
   }
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The upper ends of the shown spans. Each has two digits, so no bucket is in two spans. */
+const ENDS = [
+  SECOND,
+  5 * SECOND,
+  15 * SECOND,
+  MINUTE,
+  5 * MINUTE,
+  15 * MINUTE,
+  HOUR,
+  5 * HOUR,
+  20 * HOUR,
+  null,
+];
+
+/** The number of decisions in each span of waiting times. */
+function distribution(buckets: readonly Latency[]) {
+  return ENDS.map((to_ms, at) => {
+    const from_ms = ENDS[at - 1] ?? 0;
+    const inSpan = buckets.filter(({ bucket }) =>
+      bucket >= from_ms && (to_ms === null || bucket < to_ms)
+    );
+    return { from_ms, to_ms, count: inSpan.reduce((sum, { n }) => sum + n, 0) };
+  });
 }
 
 /** The mean of the bucket with the nearest rank; exact if the bucket has one value. */

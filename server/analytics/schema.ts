@@ -34,11 +34,20 @@ export const AnalyticsSummary = z.object({
     p50_ms: z.number().nullable(),
     p95_ms: z.number().nullable(),
     max_ms: z.number().nullable(),
+    distribution: z.array(z.object({
+      from_ms: count,
+      to_ms: count.nullable().describe("not included; null: no end"),
+      count,
+    })).describe("times are rounded down to two digits; empty without decisions"),
   }).describe("from submission to a person's decision; percentiles are exact to two digits"),
   decisions: Outcomes.extend({
     total: count,
     by_reviewer: z.array(z.object({ reviewer: z.string(), approved: count, rejected: count })),
     by_agent: z.array(Outcomes.extend({ agent: z.string() })),
+    by_day: z.array(Outcomes.extend({
+      day: z.iso.date().describe("of the decision, UTC"),
+      allowed: count.describe("by the policy; the others of `approved` are a person's"),
+    })).describe("days with decisions, in order"),
     by_rule: z.array(Outcomes.extend({
       effect: z.string().nullable(),
       source: z.string().nullable(),

@@ -1,5 +1,5 @@
 import { startOfWindow } from "../audit/schema.ts";
-import { type Counts, dayBefore, type DaySpan, type DaySums } from "./day_sums.ts";
+import { type Counts, dayBefore, type DaySpan, type DaySums, type Grouping } from "./day_sums.ts";
 import { Latencies } from "./latencies.ts";
 import type { AnalyticsSummary, Outcomes } from "./schema.ts";
 import type { Kind } from "./store.ts";
@@ -28,13 +28,14 @@ export async function summarize(
   return {
     window,
     top_blocked_paths: await topBlocked(ledgers, span),
-    busiest_hours: hoursOf(await sumOf(ledgers, "hour", span, weekdayAndHour)),
+    busiest_hours: hoursOf(await sumOf(ledgers, "hour", span, BY_HOUR)),
     approval_latency: await latencyOf(ledgers, span),
     decisions: {
       ...totalOf(byAgent),
       by_reviewer: reviewersOf(await total("reviewer")),
       by_agent: grouped(byAgent, 1)
         .map(({ names: [agent], outcomes }) => ({ agent: agent ?? "", ...outcomes })),
+      by_day: await byDay(ledgers, span),
       by_rule: grouped(byRule, 4).map(({ names, outcomes }) => ({ ...ruleOf(names), ...outcomes })),
     },
     policy_accuracy: accuracyOf(byRule, (await total("rolled_back")).get("allowed") ?? 0),
@@ -45,11 +46,11 @@ async function sumOf(
   ledgers: readonly DaySums[],
   kind: Kind,
   span: DaySpan,
-  keyOf?: (key: string, day: string) => string,
+  grouping?: Grouping,
 ): Promise<Counts> {
   const sums = new Map<string, number>();
   for (const ledger of ledgers) {
-    const { over, open } = await ledger.counts(kind, span, keyOf);
+    const { over, open } = await ledger.counts(kind, span, grouping);
     for (const part of [over, open]) {
       for (const [key, n] of part) sums.set(key, (sums.get(key) ?? 0) + n);
     }
@@ -105,8 +106,34 @@ async function latencyOf(ledgers: readonly DaySums[], span: DaySpan) {
   return all.summary();
 }
 
-function weekdayAndHour(hour: string, day: string): string {
-  return `${new Date(`${day}T00:00:00Z`).getUTCDay()} ${hour}`;
+const BY_HOUR: Grouping = {
+  name: "weekday and hour",
+  keyOf: (hour, day) => `${new Date(`${day}T00:00:00Z`).getUTCDay()} ${hour}`,
+};
+
+/** The status of an agent's or a rule's decision with its day. A day's unnamed rest has none. */
+const BY_DAY: Grouping = {
+  name: "day",
+  keyOf: (key, day) => key === "" ? "" : `${day} ${(JSON.parse(key) as Names).at(-1)}`,
+};
+
+/** The decisions of each day. A person's approvals are counted by reviewer, the rest is allowed. */
+async function byDay(ledgers: readonly DaySums[], span: DaySpan) {
+  const all = await sumOf(ledgers, "agent", span, BY_DAY);
+  const personal = await sumOf(ledgers, "reviewer", span, BY_DAY);
+  const days = new Map<string, Outcomes>();
+  for (const [key, n] of all) {
+    const [day = "", status = ""] = key.split(" ");
+    if (day === "") continue;
+    const outcomes = days.get(day) ?? noOutcomes();
+    if (status in outcomes) outcomes[status as keyof Outcomes] += n;
+    days.set(day, outcomes);
+  }
+  return [...days].sort(([a], [b]) => a < b ? -1 : 1).map(([day, outcomes]) => ({
+    day,
+    ...outcomes,
+    allowed: Math.max(0, outcomes.approved - (personal.get(`${day} approved`) ?? 0)),
+  }));
 }
 
 function hoursOf(counts: Counts): AnalyticsSummary["busiest_hours"] {

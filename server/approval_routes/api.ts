@@ -3,8 +3,8 @@ import type { Caller } from "../auth/schema.ts";
 import type { Config } from "../config/config.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import type { ApprovalRoutes } from "./approval_routes.ts";
+import { AcceptListInput } from "../team/schema.ts";
 import {
-  AcceptRoutesInput,
   AddRouteInput,
   ApprovalRoute,
   ChangeRouteInput,
@@ -35,10 +35,10 @@ export const approvalRoutesApi = new Hono<AppEnv<RoutesApiServices>>()
   .post(
     "/accept",
     describe("Accept the changes that were made in approval_routes.json by hand", RouteList),
-    json(AcceptRoutesInput),
+    json(AcceptListInput),
     async (c) => {
       const { daemon: { routes }, caller } = c.var;
-      await routes.accept(caller);
+      await routes.accept(c.req.valid("json"), caller);
       return c.json(await routes.status());
     },
   )

@@ -5,6 +5,7 @@ import type { CompiledPolicy } from "../policy/evaluate.ts";
 import { settled } from "../policy/settled.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import { KeptList, type ListKind, type ListServices } from "../team/kept_list.ts";
+import type { AcceptListInput } from "../team/schema.ts";
 import { includes, type Person, type Team } from "../team/team.ts";
 import { checkPatterns, chooseRoute, compilePatterns, consider } from "./choose.ts";
 import {
@@ -13,6 +14,7 @@ import {
   type Approvers,
   type ChangeRouteInput,
   RouteId,
+  type RouteList,
   type RouteTestInput,
   type RouteTestResult,
 } from "./schema.ts";
@@ -43,6 +45,14 @@ export interface RoutesInForce {
   policy: CompiledPolicy;
 }
 
+/** Nobody can tell which routes a person accepted. An action waits, and nothing is approved. */
+export class RoutesUnknown extends GateError {
+  constructor(problem: string | null) {
+    super("conflict", `Cannot find the approvers: ${problem}`);
+    this.name = "RoutesUnknown";
+  }
+}
+
 /** Who approves which held actions, in `approval_routes.json`. */
 export class ApprovalRoutes {
   readonly #services: RoutesServices;
@@ -64,24 +74,25 @@ export class ApprovalRoutes {
   }
 
   /** The routes in force, and why the file is not. */
-  async status(): Promise<{ items: ApprovalRoute[]; problem: string | null }> {
+  async status(): Promise<RouteList> {
     const { items, problem } = await this.#list.state();
-    return { items, problem };
+    const waiting = problem === null ? null : await this.#list.waiting();
+    return { items, problem, waiting };
   }
 
-  /** What a person must mend, one line each. */
+  /** The problems that a person must solve, one line each. */
   async problems(): Promise<string[]> {
     const { problem } = await this.#list.state();
     return problem === null ? [] : [problem];
   }
 
   /**
-   * The routes in force; null if there are none. @throws GateError `conflict` if nobody can tell
-   * which routes a person accepted: then nothing can be approved
+   * The routes in force; null if there are none. @throws RoutesUnknown if nobody can tell which
+   * routes a person accepted: then nothing can be approved
    */
   async inForce(): Promise<RoutesInForce | null> {
     const { items, problem, is_certain } = await this.#list.state();
-    if (!is_certain) throw new GateError("conflict", `Cannot find the approvers: ${problem}`);
+    if (!is_certain) throw new RoutesUnknown(problem);
     if (items.length === 0) return null;
     if (this.#compiled?.routes !== items) {
       this.#compiled = { routes: items, policy: compilePatterns(items) };
@@ -129,13 +140,13 @@ export class ApprovalRoutes {
   }
 
   /** Accepts the changes that were made in the file by hand. @throws GateError */
-  async accept(caller: Caller): Promise<void> {
+  async accept(seen: AcceptListInput, caller: Caller): Promise<void> {
     await this.#services.team.requireAdmin(
       caller,
       "accept the approval routes",
       "gate team accept",
     );
-    await this.#list.accept(caller);
+    await this.#list.accept(seen, caller);
   }
 
   /** The route that a described action would take, and why. Records nothing. */
@@ -187,7 +198,9 @@ export class ApprovalRoutes {
     for (const id of [...approvers.members, ...escalate_to]) {
       const person = people.find((one) => one.id === id);
       if (!person) throw refuse(`"${id}" is no member; see gate team list`);
-      if (!includes(person.role, "reviewer")) throw refuse(`"${id}" may only read`);
+      if (!includes(person.role, "reviewer")) {
+        throw refuse(`"${id}" may only read; change their role, or name others`);
+      }
     }
     if (approvers.members.length === 0 && approvers.role === null) {
       throw refuse("it has no approvers; name members or a role");
@@ -197,14 +210,16 @@ export class ApprovalRoutes {
     }
     const most = approversOf(approvers, people).length;
     if (quorum > most) {
-      throw refuse(`its quorum is ${quorum}, and it has only ${most} approvers`);
+      throw refuse(
+        `its quorum is ${quorum}, and it has only ${most} approvers; name more people or lower it`,
+      );
     }
     if ((escalate_after_seconds === null) !== (escalate_to.length === 0)) {
       throw refuse('"escalate_after_seconds" and "escalate_to" belong together; give both or none');
     }
     const { expires_after_seconds: end } = route;
     if (end !== null && escalate_after_seconds !== null && escalate_after_seconds >= end) {
-      throw refuse("it would expire before it escalates");
+      throw refuse("it would expire before it escalates; escalate earlier or expire later");
     }
     checkPatterns(route, verb);
   }

@@ -45,8 +45,9 @@ export function checkPatterns(route: ApprovalRoute, verb: string): void {
   } catch (error) {
     if (!(error instanceof GateError)) throw error;
     const { cause } = error;
-    const why = cause instanceof Error ? cause.message : error.message;
-    throw new GateError("invalid", `Cannot ${verb}: ${why}`);
+    const found = cause instanceof Error ? cause.message : error.message;
+    const why = found.replace(/^Cannot use the (pattern "[^]*"): /, "the $1 cannot be used: ");
+    throw new GateError("invalid", `Cannot ${verb}: ${why}; correct the pattern`);
   }
 }
 

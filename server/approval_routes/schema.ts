@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PolicyTestInput } from "../policy/schema.ts";
-import { MemberId, Name, Role } from "../team/schema.ts";
+import { MemberId, Name, Role, WaitingList } from "../team/schema.ts";
 
 /** The levels of risk, from the lowest. */
 export const RiskLevel = z.enum(["low", "medium", "high", "critical"]);
@@ -70,7 +70,9 @@ export const RouteList = z.object({
   items: z.array(ApprovalRoute),
   problem: z.string().nullable()
     .describe("why the file is not in force, and what a person must do; null if it is"),
+  waiting: WaitingList.nullable().describe("the change by hand that a person can accept"),
 });
+export type RouteList = z.infer<typeof RouteList>;
 
 const given = {
   match: RouteMatch.optional(),
@@ -99,9 +101,6 @@ export const ChangeRouteInput = z.strictObject({
   ...given,
 }).refine((changes) => Object.keys(changes).length > 0, { error: "give at least one field" });
 export type ChangeRouteInput = z.infer<typeof ChangeRouteInput>;
-
-/** Body of `POST /api/approval-routes/accept`: takes over what was changed in the file by hand. */
-export const AcceptRoutesInput = z.strictObject({});
 
 /** Body of `POST /api/approval-routes/test`: an action that an agent could submit. */
 export const RouteTestInput = z.strictObject({

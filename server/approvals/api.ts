@@ -2,10 +2,15 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { Actions } from "../actions/actions.ts";
 import { Escalation, RoutedApproval } from "../actions/review/schema.ts";
-import { type AppEnv, describe, query } from "../route.ts";
+import { requireReviewer } from "../auth/scopes.ts";
+import type { Caller } from "../auth/schema.ts";
+import { type AppEnv, describe, json, query } from "../route.ts";
+import { approveSeveral, type DecidingDaemon, rejectSeveral } from "./decide_several.ts";
+import { ApproveSeveralInput, RejectSeveralInput, ReviewOutcomes } from "./schema.ts";
 
 interface ApprovalsServices {
-  daemon: {
+  caller: Caller;
+  daemon: DecidingDaemon & {
     projects: {
       get(id: string): Promise<{ actions: Actions }>;
       listOpen(): Promise<{ actions: Actions }[]>;
@@ -30,6 +35,28 @@ export const approvalsApi = new Hono<AppEnv<ApprovalsServices>>()
       const chosen = await actionsOf(c.var.daemon, c.req.valid("query").project);
       const items = (await Promise.all(chosen.map((actions) => actions.listRouted()))).flat();
       return c.json({ items });
+    },
+  )
+  .post(
+    "/approve",
+    describe("Approve several held actions, each by its digest", ReviewOutcomes),
+    json(ApproveSeveralInput),
+    async (c) => {
+      const { caller, daemon } = c.var;
+      requireReviewer(caller, "approve the actions", "gate approve");
+      const outcomes = await approveSeveral(daemon, c.req.valid("json"), caller);
+      return c.json({ outcomes });
+    },
+  )
+  .post(
+    "/reject",
+    describe("Reject several held actions, each by its digest", ReviewOutcomes),
+    json(RejectSeveralInput),
+    async (c) => {
+      const { caller, daemon } = c.var;
+      requireReviewer(caller, "reject the actions", "gate reject");
+      const outcomes = await rejectSeveral(daemon, c.req.valid("json"), caller);
+      return c.json({ outcomes });
     },
   );
 

@@ -2,7 +2,15 @@ import { Hono } from "hono";
 import type { Audit } from "./audit.ts";
 import { type AppEnv, describe, query } from "../route.ts";
 import { headersOf, toBody } from "./export.ts";
-import { AuditExport, AuditExportQuery, AuditHead, AuditHeadQuery } from "./schema.ts";
+import {
+  AuditEventList,
+  AuditEventsQuery,
+  AuditExport,
+  AuditExportQuery,
+  AuditHead,
+  AuditHeadQuery,
+  AuditState,
+} from "./schema.ts";
 import { AuditVerification, Checkpoint } from "../evidence/schema.ts";
 
 interface AuditServices {
@@ -20,6 +28,17 @@ export const auditApi = new Hono<AppEnv<AuditServices>>()
     "/checkpoint",
     describe("Get the signed head of the audit chain", Checkpoint),
     async (c) => c.json(await c.var.project.audit.checkpoint()),
+  )
+  .get(
+    "/state",
+    describe("Get the size of the audit chain, its signed head and the newest check", AuditState),
+    async (c) => c.json(await c.var.project.audit.state()),
+  )
+  .get(
+    "/events",
+    describe("List audit events, newest first", AuditEventList),
+    query(AuditEventsQuery),
+    async (c) => c.json(await c.var.project.audit.list(c.req.valid("query"))),
   )
   .get(
     "/head",

@@ -3,10 +3,18 @@ import { insertCheckpoint } from "../db/chain.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Head } from "../evidence/chain.ts";
 import { type Export, exportChain, mustBeWhole, readBundlePage } from "./export.ts";
-import { type AuditExportQuery, type AuditHead, withoutWindow } from "./schema.ts";
+import { listRecentEvents } from "./recent.ts";
+import {
+  type AuditEventList,
+  type AuditEventsQuery,
+  type AuditExportQuery,
+  type AuditHead,
+  type AuditState,
+  withoutWindow,
+} from "./schema.ts";
 import type { AuditVerification, Checkpoint } from "../evidence/schema.ts";
 import type { Signer } from "./signer.ts";
-import { findCheckpoint, findHash } from "./store.ts";
+import { findCheckpoint, findHash, findTime, newestCheckpoint } from "./store.ts";
 import { verifyChain } from "./verify.ts";
 
 export interface AuditServices {
@@ -23,6 +31,7 @@ export interface AuditServices {
 export class Audit {
   readonly #services: AuditServices;
   #exports = 0;
+  #check: AuditState["check"] = null;
 
   constructor(services: AuditServices) {
     this.#services = services;
@@ -32,12 +41,54 @@ export class Audit {
   async verify(): Promise<AuditVerification> {
     const { ledger, signer, remembered, compareAccepted } = this.#services;
     await ledger.sync();
-    const verified = await verifyChain(ledger, {
+    const check: NonNullable<AuditState["check"]> = {
+      started_at: this.#time(),
+      finished_at: null,
+      checked: 0,
+      of: ledger.head.seq,
+      result: null,
+    };
+    this.#check = check;
+    try {
+      const verified = await verifyChain(ledger, {
+        public_key: signer.public_key,
+        remembered: await remembered(),
+        hear: (checked) => check.checked = checked,
+      });
+      const what = verified.ok ? await compareAccepted() : null;
+      check.result = what === null
+        ? verified
+        : { ...verified, ok: false, problem: { seq: null, what } };
+      return check.result;
+    } finally {
+      check.finished_at = this.#time();
+    }
+  }
+
+  /** The size and head of the chain, its newest signed head, and the newest check. */
+  async state(): Promise<AuditState> {
+    const { ledger, signer } = this.#services;
+    await ledger.sync();
+    const { project_id, durable: { seq, hash } } = ledger;
+    return {
+      project_id,
+      events: seq,
+      newest_at: await findTime(ledger, seq),
+      hash,
       public_key: signer.public_key,
-      remembered: await remembered(),
-    });
-    const what = verified.ok ? await compareAccepted() : null;
-    return what === null ? verified : { ...verified, ok: false, problem: { seq: null, what } };
+      checkpoint: await newestCheckpoint(ledger),
+      check: this.#check,
+    };
+  }
+
+  /** The events that match, newest first. @throws GateError */
+  async list(query: AuditEventsQuery): Promise<AuditEventList> {
+    const { ledger, environment } = this.#services;
+    return await listRecentEvents(ledger, withoutWindow(query, environment.now()));
+  }
+
+  #time(): string {
+    return new Date(this.#services.environment.now()).toISOString();
   }
 
   /** The durable head of the chain, and the hash of event number `at`. */
@@ -51,12 +102,12 @@ export class Audit {
 
   /** The signed head of the chain, which is inserted unless the chain is empty. */
   async checkpoint(): Promise<Checkpoint> {
-    const { ledger, signer, environment } = this.#services;
+    const { ledger, signer } = this.#services;
     await ledger.sync();
     const kept = await findCheckpoint(ledger, ledger.head.seq);
     if (kept) return kept;
     const { project_id, head } = ledger;
-    const at = new Date(environment.now()).toISOString();
+    const at = this.#time();
     const checkpoint = signer.sign({ project_id, seq: head.seq, hash: head.hash, at });
     await ledger.commit({ statements: [insertCheckpoint(checkpoint)], events: [] });
     return checkpoint;

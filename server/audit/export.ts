@@ -17,6 +17,7 @@ import {
   type CsvPage,
   type EventFilter,
   type EventKey,
+  isWanted,
   listCheckpoints,
   listFiltered,
   readCsvPage,
@@ -185,12 +186,4 @@ export function headersOf({ format }: Export): Record<string, string> {
     "content-type": type,
     "content-disposition": `attachment; filename="${name}"`,
   };
-}
-
-function isWanted(event: AuditEvent, filter: EventFilter): boolean {
-  const { from, to, type, session_id, action_id } = filter;
-  return (from === undefined || event.at >= from) && (to === undefined || event.at < to) &&
-    (type === undefined || event.type === type) &&
-    (session_id === undefined || event.session_id === session_id) &&
-    (action_id === undefined || event.action_id === action_id);
 }

@@ -18,8 +18,31 @@ function signedParts({ type, data }: NewEvent): Record<string, unknown> {
   return proof ? { proof } : {};
 }
 
+/** As through JSON, so that the hashed value equals the value that is read back. */
 function clean(value: unknown): unknown {
-  // Through JSON, so that the hashed value equals the value that is read back.
+  if (typeof value === "string") return cut(maskSecrets(value));
+  if (value === null || typeof value === "boolean") return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
+  if (Array.isArray(value)) return value.map(clean);
+  if (!isPlain(value)) return cleanOther(value);
+  const cleaned: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) {
+    const item = value[name];
+    if (typeof item === "function" || typeof item === "symbol") continue;
+    // Assigned, `__proto__` would be no field; a name with half a character cannot be kept.
+    if (name === "__proto__" || !name.isWellFormed()) return cleanOther(value);
+    if (item !== undefined) cleaned[name] = clean(item);
+  }
+  return cleaned;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return false;
+  const kind = Object.getPrototypeOf(value);
+  return kind === Object.prototype || kind === null;
+}
+
+function cleanOther(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_key, item) => cleanItem(item)) ?? "null");
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AuditEvent, AuditType, Checkpoint } from "../evidence/schema.ts";
+import { AuditEvent, AuditType, AuditVerification, Checkpoint } from "../evidence/schema.ts";
 
 /** A time, or a day that begins at midnight UTC. */
 export const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
@@ -74,3 +74,35 @@ export const AuditHead = z.object({
     .describe("the event that was asked for; null without `at`, and when it does not exist"),
 });
 export type AuditHead = z.infer<typeof AuditHead>;
+
+/** Query of `GET /api/audit/events`. */
+export const AuditEventsQuery = AuditExportQuery.omit({ format: true }).extend({
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  cursor: z.string().max(256).optional(),
+});
+export type AuditEventsQuery = z.infer<typeof AuditEventsQuery>;
+
+/** Answer of `GET /api/audit/events`: events that match, newest first. */
+export const AuditEventList = z.object({
+  items: z.array(AuditEvent),
+  next_cursor: z.string().nullable().describe("a page may be shorter than its limit"),
+});
+export type AuditEventList = z.infer<typeof AuditEventList>;
+
+/** Answer of `GET /api/audit/state`: the chain as it is, without a check of it. */
+export const AuditState = z.object({
+  project_id: z.string(),
+  events: z.number().int(),
+  newest_at: z.iso.datetime().nullable(),
+  hash: z.string().describe("of the newest event"),
+  public_key: z.string().describe("the key that signs this ledger's heads"),
+  checkpoint: Checkpoint.nullable().describe("the newest signed head"),
+  check: z.object({
+    started_at: z.iso.datetime(),
+    finished_at: z.iso.datetime().nullable().describe("null while it runs"),
+    checked: z.number().int().describe("events so far"),
+    of: z.number().int(),
+    result: AuditVerification.nullable(),
+  }).nullable().describe("the newest check since the daemon opened the ledger"),
+});
+export type AuditState = z.infer<typeof AuditState>;

@@ -1,5 +1,6 @@
 import { toEvent } from "../db/chain.ts";
 import type { Ledger, Row, Value } from "../db/ledger.ts";
+import { COMMON_TYPES, RARE } from "../db/ledger_migrations.ts";
 import { GateError } from "../errors.ts";
 import { CSV_LINE, CSV_VALUES } from "./csv.ts";
 import type { AuditExportQuery } from "./schema.ts";
@@ -36,9 +37,14 @@ export function decodeStored({ project_id }: Ledger, { seq = null, texts }: Row)
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** @throws GateError `unavailable` when an event is damaged */
-async function readEvents(ledger: Ledger, where: string, args: Value[]): Promise<AuditEvent[]> {
+async function readEvents(
+  ledger: Ledger,
+  where: string,
+  args: Value[],
+  from = "audit",
+): Promise<AuditEvent[]> {
   const { project_id } = ledger;
-  const sql = `SELECT ${STORED} FROM audit WHERE project_id = ? AND ${where}`;
+  const sql = `SELECT ${STORED} FROM ${from} WHERE project_id = ? AND ${where}`;
   const rows = await ledger.all(sql, [project_id, ...args]);
   return rows.map((row) => {
     try {
@@ -54,6 +60,54 @@ async function readEvents(ledger: Ledger, where: string, args: Value[]): Promise
 /** The events of one action, oldest first. @throws GateError `unavailable` when one is damaged */
 export async function listOfAction(ledger: Ledger, action_id: string): Promise<AuditEvent[]> {
   return await readEvents(ledger, "action_id = ? ORDER BY seq LIMIT 1000", [action_id]);
+}
+
+/**
+ * The events of these rare types in a session, oldest first. @throws GateError `unavailable` when one
+ * is damaged
+ */
+export async function listOfSession(
+  ledger: Ledger,
+  session_id: string,
+  types: readonly AuditEvent["type"][],
+): Promise<AuditEvent[]> {
+  const marks = types.map(() => "?").join(", ");
+  return await readEvents(
+    ledger,
+    `type IN (${marks}) AND ${RARE.type} AND session_id = ? ORDER BY seq LIMIT 1000`,
+    [...types, session_id],
+  );
+}
+
+/**
+ * The newest events of a rare type since a time, newest first. @throws GateError `unavailable` when one
+ * is damaged
+ */
+export async function listOfType(
+  ledger: Ledger,
+  type: AuditEvent["type"],
+  { since, limit }: { since: string; limit: number },
+): Promise<AuditEvent[]> {
+  return await readEvents(
+    ledger,
+    `type = ? AND ${RARE.type} AND at >= ? ORDER BY seq DESC LIMIT ?`,
+    [type, since, limit],
+  );
+}
+
+/** The sessions that have an event of this rare type, newest first. */
+export async function listSessionsWith(
+  ledger: Ledger,
+  type: AuditEvent["type"],
+  limit: number,
+): Promise<string[]> {
+  const rows = await ledger.all(
+    `SELECT session_id, max(seq) AS newest FROM audit
+      WHERE project_id = ? AND type = ? AND ${RARE.type} AND session_id IS NOT NULL
+      GROUP BY session_id ORDER BY newest DESC LIMIT ?`,
+    [ledger.project_id, type, limit],
+  );
+  return rows.map(({ session_id }) => String(session_id));
 }
 
 /** The events after `seq`, in order. @throws GateError `unavailable` when one is damaged */
@@ -117,8 +171,55 @@ export async function listFiltered(
   filter: EventFilter,
   { after, last, limit }: EventPage,
 ): Promise<AuditEvent[]> {
-  const { where, args, order } = scanOf(filter, after, { last });
-  return await readEvents(ledger, `${where} ORDER BY ${order} LIMIT ?`, [...args, limit]);
+  const { from, where, args, order } = scanOf(filter, after, { last });
+  return await readEvents(ledger, `${where} ORDER BY ${order} LIMIT ?`, [...args, limit], from);
+}
+
+/**
+ * At most `limit` events before `before`, newest first, by the same scans as `listFiltered`. The
+ * caller applies the other filters.
+ */
+export async function listRecent(
+  ledger: Ledger,
+  filter: EventFilter,
+  { before, limit }: { before: EventKey; limit: number },
+): Promise<AuditEvent[]> {
+  const { from, where, args, is_timed } = indexOf(filter);
+  const [range, order, limits] = is_timed
+    ? ["(value, seq) < (?, ?) AND value >= ?", "value DESC, seq DESC", [
+      ...[before.at, before.seq],
+      filter.from ?? "",
+    ]] as const
+    : ["seq < ?", "seq DESC", [before.seq]] as const;
+  const sql = `${where}${range} ORDER BY ${order} LIMIT ?`;
+  return await readEvents(ledger, sql, [...args, ...limits, limit], from);
+}
+
+/** The time of one event; null when there is no such event. */
+export async function findTime(ledger: Ledger, seq: number): Promise<string | null> {
+  const [row] = await ledger.all(
+    "SELECT at FROM audit WHERE project_id = ? AND seq = ?",
+    [ledger.project_id, seq],
+  );
+  return row ? String(row.at) : null;
+}
+
+/** The newest signed head. */
+export async function newestCheckpoint(ledger: Ledger): Promise<Checkpoint | null> {
+  const rows = await ledger.all(
+    "SELECT * FROM checkpoints WHERE project_id = ? ORDER BY seq DESC LIMIT 1",
+    [ledger.project_id],
+  );
+  return (rows[0] ?? null) as unknown as Checkpoint | null;
+}
+
+/** Whether the event passes every filter. */
+export function isWanted(event: AuditEvent, filter: EventFilter): boolean {
+  const { from, to, type, session_id, action_id } = filter;
+  return (from === undefined || event.at >= from) && (to === undefined || event.at < to) &&
+    (type === undefined || event.type === type) &&
+    (session_id === undefined || event.session_id === session_id) &&
+    (action_id === undefined || event.action_id === action_id);
 }
 
 /** A page as CSV. `end` is the position of its last event; null on the last page. */
@@ -136,16 +237,16 @@ export async function readCsvPage(
 ): Promise<CsvPage> {
   const whole = scanOf(filter, after, { last });
   const [at] = await ledger.all(
-    `SELECT at, seq FROM audit WHERE project_id = ? AND ${whole.where}
+    `SELECT at, seq FROM ${whole.from} WHERE project_id = ? AND ${whole.where}
       ORDER BY ${whole.order} LIMIT 1 OFFSET ?`,
     [ledger.project_id, ...whole.args, limit - 1],
   );
   const end = at ? { at: String(at.at), seq: Number(at.seq) } : null;
-  const { where, args, order } = scanOf(filter, after, { last, end });
+  const { from, where, args, order } = scanOf(filter, after, { last, end });
   const { sql, args: filters } = filtersOf(filter, last);
   const rows = await ledger.all(
     `SELECT CAST(group_concat(${CSV_LINE}, '') AS BLOB) AS text, total(odd) AS odd FROM
-      (SELECT ${CSV_VALUES} FROM audit
+      (SELECT ${CSV_VALUES} FROM ${from}
         WHERE project_id = ? AND ${where}${sql} ORDER BY ${order} LIMIT -1)`,
     [ledger.project_id, ...args, ...filters],
   ).catch(refuseUnlessMalformed);
@@ -179,30 +280,55 @@ function filtersOf(filter: EventFilter, last: number): Condition {
   return { sql: given.map(([sql]) => sql).join(""), args: given.map(([, value]) => value!) };
 }
 
-/** The condition and order of an index scan, up to `last` or to `end`. */
+/** The tables, the condition and the order of an index scan, up to `last` or to `end`. */
 function scanOf(
   filter: EventFilter,
   after: EventKey,
   { last, end = null }: { last: number; end?: EventKey | null },
-): { where: string; args: Value[]; order: string } {
-  const until = end?.seq ?? last;
-  for (const name of ["action_id", "session_id", "type"] as const) {
-    const value = filter[name];
-    if (value === undefined) continue;
-    const args = [value, after.seq, until];
-    return { where: `${name} = ? AND seq > ? AND seq <= ?`, args, order: "seq" };
+): { from: string; where: string; args: Value[]; order: string } {
+  const { from, where, args, is_timed } = indexOf(filter);
+  if (!is_timed) {
+    const range = [after.seq, end?.seq ?? last];
+    return { from, where: `${where}seq > ? AND seq <= ?`, args: [...args, ...range], order: "seq" };
   }
-  if (filter.from === undefined && filter.to === undefined) {
-    return { where: "seq > ? AND seq <= ?", args: [after.seq, until], order: "seq" };
-  }
-  const from = [after.at, after.seq];
-  return end === null
-    ? { where: "(at, seq) > (?, ?) AND at < ?", args: [...from, filter.to ?? "9999"], order: TIMED }
-    : {
-      where: "(at, seq) > (?, ?) AND (at, seq) <= (?, ?)",
-      args: [...from, end.at, end.seq],
-      order: TIMED,
-    };
+  const [to, limits] = end === null
+    ? ["value < ?", [filter.to ?? "9999"]]
+    : ["(value, seq) <= (?, ?)", [end.at, end.seq]];
+  return {
+    from,
+    where: `${where}(value, seq) > (?, ?) AND ${to}`,
+    args: [...args, after.at, after.seq, ...limits],
+    order: "value, seq",
+  };
 }
 
-const TIMED = "at, seq";
+/** Which index leads to the events of the most selective filter, as the beginning of a condition. */
+interface EventIndex {
+  from: string;
+  where: string;
+  args: Value[];
+  /** The index orders the events by their time, as `value`; otherwise by their number. */
+  is_timed?: boolean;
+}
+
+function indexOf({ action_id, session_id, type, from, to }: EventFilter): EventIndex {
+  if (action_id !== undefined) {
+    return { from: "audit", where: "action_id = ? AND ", args: [action_id] };
+  }
+  if (session_id !== undefined) return listed("session_id", " AND value = ?", session_id);
+  // Events of the most frequent types are everywhere, so the whole log is read for them.
+  if (type !== undefined && !COMMON_TYPES.includes(type)) {
+    return { from: "audit", where: `type = ? AND ${RARE.type} AND `, args: [type] };
+  }
+  if (from === undefined && to === undefined) return { from: "audit", where: "", args: [] };
+  return { ...listed("at"), is_timed: true };
+}
+
+/** The events with a value, in order. Of a column of both tables the index's own is read. */
+function listed(name: string, condition = "", ...values: Value[]): EventIndex {
+  return {
+    from: "audit_index CROSS JOIN audit USING (project_id, seq)",
+    where: `name = ?${condition} AND `,
+    args: [name, ...values],
+  };
+}

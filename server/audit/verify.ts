@@ -25,6 +25,8 @@ export interface VerifyOptions {
   public_key: string;
   /** The newest head in the registry. */
   remembered: Head | null;
+  /** Receives the number of events checked so far. */
+  hear?: (events: number) => void;
 }
 
 /**
@@ -33,14 +35,14 @@ export interface VerifyOptions {
  */
 export async function verifyChain(
   ledger: Ledger,
-  { public_key, remembered }: VerifyOptions,
+  { public_key, remembered, hear }: VerifyOptions,
 ): Promise<AuditVerification> {
   const { project_id } = ledger;
   const checkpoints = await listCheckpoints(ledger);
   // Read last, so that every signed head and the registry's head come before it.
   const expected = ledger.head;
   const chain = new ChainCheck(project_id, [...checkpoints, ...remembered ? [remembered] : []]);
-  const later_problem = await walkChain(ledger, chain, expected.seq);
+  const later_problem = await walkChain(ledger, chain, expected.seq, hear);
   const chain_problem = chain.problem ?? checkHead(chain.head, expected) ??
     await checkCheckpoints(checkpoints, chain, { public_key, isSigned }) ??
     checkRemembered(remembered, chain) ?? later_problem;
@@ -64,6 +66,7 @@ async function walkChain(
   ledger: Ledger,
   chain: ChainCheck,
   last: number,
+  hear: VerifyOptions["hear"],
 ): Promise<Problem | null> {
   const proofs = new LedgerProofs(NATIVE);
   let problem: Problem | null = null;
@@ -82,6 +85,7 @@ async function walkChain(
       events.push(event!);
     }
     problem ??= await checkSubmitted(ledger, events);
+    hear?.(chain.head.seq);
     if (rows.length < PAGE || chain.head.seq === last) return problem;
     after = Number(rows.at(-1)!.place);
     await setImmediate();

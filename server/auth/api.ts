@@ -42,6 +42,9 @@ function unknownKey(): GateError {
   );
 }
 
+/** The seed of a link's own key, with which a member sets a key of theirs. */
+const INVITATION = /^[A-Za-z0-9_-]{43}$/;
+
 /** `/login`: exchanges a code for a page key. The fragment carries the key, so no log records it. */
 export const loginApi = new Hono<AppEnv<AuthServices>>()
   .get("/", describe("Log a browser in"), (c) => {
@@ -59,8 +62,10 @@ export const loginApi = new Hono<AppEnv<AuthServices>>()
     }
     const { data: workspace } = WorkspaceId.safeParse(c.req.query("workspace"));
     const target = workspace ? `/?workspace=${workspace}` : "/";
+    const invitation = c.req.query("invitation") ?? "";
+    const invited = INVITATION.test(invitation) ? `&invitation=${invitation}` : "";
     return c.body(null, 303, {
-      location: `${target}#key=${c.var.logins.keys.create(member_id)}`,
+      location: `${target}#key=${c.var.logins.keys.create(member_id)}${invited}`,
     });
   });
 

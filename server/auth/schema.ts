@@ -19,6 +19,8 @@ export interface Caller {
   via: "token" | "page" | "none";
   /** The proof that came with the request; only a decision checks it. */
   proof: Proof | null;
+  /** The proofs of a request about several actions, in the order of its items. */
+  proofs?: readonly (Proof | null)[];
   /** The value of `X-Gate-Session`: the secret of a session. Agents prove with it which one is theirs. */
   session_secret?: string;
 }

@@ -17,6 +17,7 @@ const AGENT_ROUTES: [method: string, path: RegExp][] = [
   ["POST", /^\/api\/hub\/projects$/],
   ["POST", /^\/api\/policy\/test$/],
   ["POST", /^\/api\/hooks\/[^/]+$/],
+  ["POST", new RegExp(`^/api/hooks/runs/${ID}(?:/result)?$`)],
   ["POST", /^\/mcp$/],
   ["GET", /^\/mcp$/],
   ["DELETE", /^\/mcp$/],
@@ -27,6 +28,14 @@ const PAGES =
   /^\/(?:(?:approvals|actions|sessions|policy|team|routes|remediation|analytics|audit|agents|projects|settings)(?:\/[\w.-]+)*)?$/;
 const OPEN = ["/healthz", "/login", "/docs", "/docs/style.css"];
 const STATIC = /^\/assets\/[\w.-]+$/;
+
+// Programs read what lies below these; every other address can only be one that a person typed.
+const PROGRAMS = /^\/+(?:api|mcp|metrics|healthz|openapi\.json|docs|login|assets)(?:[/.]|$)/i;
+
+/** Whether only a person opens an address like this: no route for programs lies there. */
+export function isForPeople(path: string): boolean {
+  return !PROGRAMS.test(path);
+}
 
 /** Whether a credential of this scope may use the route. */
 export function isAllowed(scope: Scope, method: string, path: string): boolean {

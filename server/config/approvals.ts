@@ -12,6 +12,11 @@ export function configuredUnlock(home: string): number | null {
   return approvalsOf(home)?.unlock_seconds ?? null;
 }
 
+/** `approvals.type_to_confirm` of the global config: the lowest risk that asks for it; null for none. */
+export function configuredConfirmation(home: string): "high" | "critical" | null {
+  return approvalsOf(home)?.type_to_confirm ?? null;
+}
+
 function approvalsOf(home: string): GlobalConfig["approvals"] {
   return loadConfig(join(home, "config.json"), GlobalConfig).value?.approvals;
 }

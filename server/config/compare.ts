@@ -121,7 +121,7 @@ function holdsInPolicies(key: string, before: unknown, after: unknown): boolean 
 function holdsInSandbox(key: string, before: unknown, after: unknown): boolean {
   switch (key as keyof SandboxPolicy) {
     case "mode":
-      return (before ?? "auto") === "auto";
+      return (before ?? "auto") === "auto" || (before === "always" && after === "review");
     case "network":
       return after !== undefined &&
         reachOf(after as SandboxPolicy["network"]) <=

@@ -7,6 +7,7 @@ import { MACHINE } from "./config_text.ts";
 import { fingerprint, loadConfig, type Loaded } from "./load.ts";
 import { GlobalConfig } from "./schema.ts";
 import { isKey } from "./seal.ts";
+import { parseAccepted } from "./snapshot.ts";
 import { findConfig } from "./store.ts";
 
 /** The parts of a daemon that the configs need. */
@@ -47,6 +48,12 @@ export class Configs implements ConfigServices {
       this.#machine = { key, loaded: loadConfig(this.machine_path, GlobalConfig) };
     }
     return this.#machine;
+  }
+
+  /** The machine's config as a person accepted it; null before the first acceptance. */
+  async acceptedMachine(): Promise<GlobalConfig | null> {
+    const { accepted } = await this.accepted.find(MACHINE);
+    return parseAccepted(accepted, GlobalConfig).value;
   }
 
   /** A text that changes with everything accepted and with the machine's config file. */

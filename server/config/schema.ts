@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Effect, Policies, PolicyLimits, Rule, SandboxPolicy } from "../policy/schema.ts";
+import { Notifications } from "./notifications/schema.ts";
 
 /** `gate.config.json` of a project. Keeps unknown keys. */
 export const ProjectConfig = z.looseObject({
@@ -19,11 +20,14 @@ export const GlobalConfig = z.looseObject({
   approvals: z.looseObject({
     proof: z.enum(["token", "passphrase", "passkey"]).optional(),
     unlock_seconds: z.number().int().min(1).optional(),
+    type_to_confirm: z.enum(["high", "critical"]).optional()
+      .describe("from this risk on, a person types the name of the file or program to approve"),
   }).optional(),
   agentMonitor: z.looseObject({
     readEnvironment: z.boolean().optional(),
     showTexts: z.boolean().optional(),
   }).optional(),
+  notifications: Notifications.optional(),
 });
 export type GlobalConfig = z.infer<typeof GlobalConfig>;
 

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Row, Statement } from "../db/ledger.ts";
+import { RARE } from "../db/ledger_migrations.ts";
 import type { ProofRecord } from "../proof/schema.ts";
 
 /** One version of a config's text. The text is null when only its hash was kept. */
@@ -56,7 +57,7 @@ export async function listPolicyChanges(
   // As bytes: libSQL ends the process for a text that is not UTF-8.
   const rows = await ledger.all(
     `SELECT CAST(data AS BLOB) AS data FROM audit
-      WHERE project_id = ? AND type = 'policy.changed' ORDER BY seq`,
+      WHERE project_id = ? AND type = 'policy.changed' AND ${RARE.type} ORDER BY seq`,
     [project_id],
   );
   return rows.map(({ data }) => {

@@ -4,7 +4,7 @@ import { deflateRaw, deflateRawSync, inflateRaw } from "node:zlib";
 import { GateError } from "../errors.ts";
 import { sha256 } from "./chain.ts";
 import { releaseMemory } from "../runtime/memory.ts";
-import type { Ledger, Statement } from "./ledger.ts";
+import type { Ledger, Row, Statement } from "./ledger.ts";
 
 /** The most that one row holds, so that a large file can be read in pieces. */
 export const CHUNK_BYTES = 1024 * 1024;
@@ -30,6 +30,7 @@ export async function putBlob(
   const hash = sha256(content);
   const bytes = content.byteLength;
   const chunks = Math.ceil(bytes / CHUNK_BYTES);
+  if (chunks <= 1) return { sha256: hash, bytes, statements: [await whole(hash, content, place)] };
   const statements = [header({ sha256: hash, bytes, chunks }, place)];
   for (let number = 0; number < chunks; number++) {
     const chunk = content.subarray(number * CHUNK_BYTES, (number + 1) * CHUNK_BYTES);
@@ -51,7 +52,8 @@ export async function keepBlob(
 ): Promise<void> {
   const place = { project_id: ledger.project_id, at };
   const chunks = Math.ceil(bytes / CHUNK_BYTES);
-  if (await countChunks(ledger, sha256) === chunks) return;
+  const found = await findBlob(ledger, sha256);
+  if (found?.is_whole || await countChunks(ledger, sha256) === chunks) return;
   await ledger.commit({ statements: [header({ sha256, bytes, chunks }, place)], events: [] });
   let number = 0;
   for await (const piece of pieces()) {
@@ -75,7 +77,7 @@ export async function readBlob(ledger: Ledger, hash: string): Promise<Uint8Array
   if (!found) return null;
   const content = new Uint8Array(found.bytes);
   let offset = 0;
-  for await (const chunk of readChunks(ledger, hash, found.chunks)) {
+  for await (const chunk of readChunks(ledger, hash, found)) {
     if (offset + chunk.byteLength > found.bytes) throw damaged(ledger, hash);
     content.set(chunk, offset);
     offset += chunk.byteLength;
@@ -92,15 +94,20 @@ export async function streamBlob(
   hash: string,
 ): Promise<AsyncIterable<Uint8Array> | null> {
   const found = await findBlob(ledger, hash);
-  return found && readChunks(ledger, hash, found.chunks);
+  return found && readChunks(ledger, hash, found);
 }
 
 async function* readChunks(
   ledger: Ledger,
   hash: string,
-  chunks: number,
+  { chunks, is_whole }: Found,
 ): AsyncGenerator<Uint8Array> {
   const digest = createHash("sha256");
+  if (is_whole) {
+    const content = await unpack(ledger, hash, await rowOf(ledger, hash));
+    if (digest.update(content).digest("hex") !== hash) throw damaged(ledger, hash);
+    return yield content;
+  }
   let held: Uint8Array | null = null;
   for (let number = 0; number < chunks; number++) {
     if (held) yield held;
@@ -117,9 +124,21 @@ async function readChunk(ledger: Ledger, hash: string, number: number): Promise<
     "SELECT encoding, data FROM blob_chunks WHERE project_id = ? AND sha256 = ? AND number = ?",
     [ledger.project_id, hash, number],
   );
-  const data = rows[0]?.data;
+  return await unpack(ledger, hash, rows[0]);
+}
+
+async function rowOf(ledger: Ledger, hash: string): Promise<Row | undefined> {
+  const rows = await ledger.all(
+    "SELECT encoding, data FROM blobs WHERE project_id = ? AND sha256 = ?",
+    [ledger.project_id, hash],
+  );
+  return rows[0];
+}
+
+async function unpack(ledger: Ledger, hash: string, row: Row | undefined): Promise<Uint8Array> {
+  const data = row?.data;
   if (!(data instanceof Uint8Array)) throw damaged(ledger, hash);
-  if (rows[0]?.encoding === "plain") return data;
+  if (row?.encoding === "plain") return data;
   try {
     // Bounded, so that a damaged row cannot fill the memory.
     return await inflate(data, { maxOutputLength: CHUNK_BYTES });
@@ -128,15 +147,22 @@ async function readChunk(ledger: Ledger, hash: string, number: number): Promise<
   }
 }
 
-async function findBlob(
-  ledger: Ledger,
-  hash: string,
-): Promise<{ bytes: number; chunks: number } | null> {
-  const rows = await ledger.all(
-    "SELECT bytes, chunks FROM blobs WHERE project_id = ? AND sha256 = ?",
+interface Found {
+  bytes: number;
+  chunks: number;
+  /** The content is in this row, not in chunks. */
+  is_whole: boolean;
+}
+
+async function findBlob(ledger: Ledger, hash: string): Promise<Found | null> {
+  const [row] = await ledger.all(
+    `SELECT bytes, chunks, data IS NOT NULL AS is_whole FROM blobs
+      WHERE project_id = ? AND sha256 = ?`,
     [ledger.project_id, hash],
   );
-  return (rows[0] ?? null) as { bytes: number; chunks: number } | null;
+  if (!row) return null;
+  const { bytes, chunks, is_whole } = row;
+  return { bytes: Number(bytes), chunks: Number(chunks), is_whole: is_whole === 1 };
 }
 
 async function countChunks(ledger: Ledger, hash: string): Promise<number> {
@@ -155,6 +181,23 @@ function header(
     sql: `INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT DO NOTHING`,
     args: [project_id, sha256, bytes, chunks, at],
+  };
+}
+
+/** A content of at most one chunk, in one row. A crash may have left its row without its chunk. */
+async function whole(
+  hash: string,
+  content: Uint8Array,
+  { project_id, at }: { project_id: string; at: string },
+): Promise<Statement> {
+  const { encoding, data } = await pack(content);
+  return {
+    sql: `INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at, encoding, data)
+      VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT (project_id, sha256) DO UPDATE
+      SET chunks = 0, encoding = excluded.encoding, data = excluded.data
+      WHERE data IS NULL AND chunks > (SELECT count(*) FROM blob_chunks
+        WHERE project_id = excluded.project_id AND sha256 = excluded.sha256)`,
+    args: [project_id, hash, content.byteLength, at, encoding, data],
   };
 }
 

@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
-import { hashedText, type Head } from "../evidence/chain.ts";
+import { canonical } from "../evidence/canonical.ts";
+import { hashedText, type Head, textOf } from "../evidence/chain.ts";
 import type { NewEvent, Row, Statement } from "./ledger.ts";
 
 /** SHA-256 over the RFC 8785 form of everything but the hash itself. */
@@ -8,27 +9,37 @@ export function hashOf(event: Omit<AuditEvent, "hash">): string {
   return sha256(hashedText(event));
 }
 
+/** An event in the chain, with the texts that its row holds. */
+export interface Linked {
+  event: AuditEvent;
+  /** In RFC 8785 form, as the hash covers them. */
+  actor: string;
+  data: string;
+}
+
 /** The events with their numbers and hashes, in the chain after `head`. */
 export function link(
   head: Head,
   events: NewEvent[],
   place: { project_id: string; at: string },
-): AuditEvent[] {
-  const linked: AuditEvent[] = [];
-  let { seq, hash } = head;
+): Linked[] {
+  const linked: Linked[] = [];
+  let { seq, hash: last } = head;
   for (const event of events) {
-    const { session_id, action_id, type, actor, data } = event;
+    const { session_id, action_id, type } = event;
     seq += 1;
-    const body = { ...place, seq, session_id, action_id, type, actor, data, prev_hash: hash };
-    hash = hashOf(body);
-    linked.push({ ...body, hash });
+    const texts = { actor: canonical(event.actor), data: canonical(event.data) };
+    const named = { ...place, seq, session_id, action_id, type };
+    const body = { ...named, actor: event.actor, data: event.data, prev_hash: last };
+    last = sha256(textOf(body, texts));
+    linked.push({ event: { ...body, hash: last }, ...texts });
   }
   return linked;
 }
 
 /** Lowercase hex of the SHA-256 of a text or of bytes. */
 export function sha256(data: string | Uint8Array): string {
-  return createHash("sha256").update(data).digest("hex");
+  return hash("sha256", data, "hex");
 }
 
 /** The event in an audit row. @throws SyntaxError when its JSON is damaged */

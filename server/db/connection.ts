@@ -13,9 +13,9 @@ const MAX_KEPT_ARG = 64 * 1024;
  */
 export class Connection {
   readonly #database: Sqlite.Database;
-  /** Least recently used first. A Map, because lru-cache adds some microseconds to each statement. */
+  /** Once it is full, least recently used first. A Map, because lru-cache adds some microseconds to each statement. */
   readonly #kept = new Map<string, Prepared>();
-  #syncs = true;
+  #isInBatch = false;
 
   /** Opens the file, or creates it. @throws Error with libSQL's `code` */
   constructor(path: string) {
@@ -35,7 +35,8 @@ export class Connection {
 
   /** The rows of one statement. */
   run({ sql, args }: Statement): Row[] {
-    const isChange = /^\s*(?:CREATE|ALTER|DROP|PRAGMA|VACUUM)\b/i.test(sql);
+    const isChange = !this.#kept.has(sql) &&
+      /^\s*(?:CREATE|ALTER|DROP|PRAGMA|VACUUM)\b/i.test(sql);
     // A prepared statement keeps its columns, so it is invalid once the schema has changed.
     if (isChange) this.#kept.clear();
     if (isChange || !args.every(isSmall)) return rowsOf(this.#prepare(sql), args);
@@ -48,15 +49,17 @@ export class Connection {
   }
 
   /**
-   * All of the statements in one transaction, or none. Without `is_synced` the commit does not wait
-   * for the disk: a power cut may take it until a later commit is synced.
+   * All of the statements in one transaction, or none. With `is_held` the transaction stays open for
+   * the next batch, which commits both or, when it fails, rolls both back.
    */
-  batch(statements: Statement[], { is_synced = true }: BatchOptions = {}): Row[][] {
-    this.#sync(is_synced);
-    this.run({ sql: "BEGIN IMMEDIATE", args: [] });
+  batch(statements: Statement[], { is_held = false }: BatchOptions = {}): Row[][] {
+    if (!this.#isInBatch) this.run({ sql: "BEGIN IMMEDIATE", args: [] });
+    this.#isInBatch = true;
     try {
       const results = statements.map((statement) => this.run(statement));
+      if (is_held) return results;
       this.run({ sql: "COMMIT", args: [] });
+      this.#isInBatch = false;
       return results;
     } catch (error) {
       this.#rollBack();
@@ -64,19 +67,25 @@ export class Connection {
     }
   }
 
-  close(): void {
-    this.#kept.clear();
-    if (this.isOpen) this.#database.close();
+  /** True while a held batch waits for the next one. */
+  get isInBatch(): boolean {
+    return this.#isInBatch;
   }
 
-  /** SQLite reads the setting while it parses it, so it cannot be a kept statement. */
-  #sync(is_synced: boolean): void {
-    if (this.#syncs === is_synced) return;
-    this.#database.exec(`PRAGMA synchronous = ${is_synced ? "FULL" : "NORMAL"}`);
-    this.#syncs = is_synced;
+  close(): void {
+    this.#kept.clear();
+    if (!this.isOpen) return;
+    try {
+      // libSQL keeps a closed connection with its locks until its statements are collected.
+      if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
+    } catch {
+      // It ends with the connection.
+    }
+    this.#database.close();
   }
 
   #rollBack(): void {
+    this.#isInBatch = false;
     try {
       if (this.#database.inTransaction) this.run({ sql: "ROLLBACK", args: [] });
     } catch {
@@ -85,7 +94,10 @@ export class Connection {
   }
 
   #keep(sql: string): Prepared {
-    const prepared = this.#kept.get(sql) ?? this.#prepare(sql);
+    const kept = this.#kept.get(sql);
+    // The order matters only when something must go.
+    if (kept && this.#kept.size < MOST_KEPT) return kept;
+    const prepared = kept ?? this.#prepare(sql);
     this.#kept.delete(sql);
     this.#kept.set(sql, prepared);
     if (this.#kept.size > MOST_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
@@ -104,8 +116,10 @@ export class Connection {
 }
 
 export interface BatchOptions {
-  /** Whether the commit is durable when `batch` returns; the default is true. */
-  is_synced?: boolean;
+  /** Leaves the transaction open for the next batch. */
+  is_held?: boolean;
+  /** The batch is committed only when this has settled. It must not reject. */
+  after?: Promise<void>;
 }
 
 interface Prepared {
@@ -131,7 +145,7 @@ function rowsOf(prepared: Prepared, args: Value[]): Row[] {
   }
   return (statement.all(args) as unknown[][]).map((values) => {
     const row: Row = {};
-    for (const [i, name] of columns.entries()) row[name] = toValue(values[i]);
+    for (let i = 0; i < columns.length; i++) row[columns[i]!] = toValue(values[i]);
     return row;
   });
 }

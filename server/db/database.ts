@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { GateError } from "../errors.ts";
 import { syncFile } from "../runtime/small_file.ts";
 import { type BatchOptions, Connection } from "./connection.ts";
@@ -6,7 +6,8 @@ import type { Row, Statement, Value } from "./ledger.ts";
 
 const PRAGMAS = [
   "PRAGMA journal_mode = WAL",
-  "PRAGMA synchronous = FULL",
+  // `sync` waits for the disk, outside of the event loop and once for all commits before it.
+  "PRAGMA synchronous = NORMAL",
   "PRAGMA foreign_keys = ON",
   "PRAGMA trusted_schema = OFF",
   "PRAGMA cell_size_check = ON",
@@ -24,7 +25,10 @@ export interface DatabaseOptions {
   busy_limit_ms?: number;
 }
 
-/** Commits one batch. */
+/** How many held batches one transaction collects before it is committed. */
+const MOST_HELD = 8;
+
+/** Commits one batch. The commit is durable after the next `sync`. */
 export type Write = (statements: Statement[], options?: BatchOptions) => Promise<Row[][]>;
 
 /** One libSQL file with the settings of a ledger; all writes go through one queue. */
@@ -33,6 +37,12 @@ export class Database {
   readonly #busyLimit: number;
   #connection: Connection | null = null;
   #queue: Promise<unknown> = Promise.resolve();
+  /** Batches of the open transaction. They are repeated when it is rolled back. */
+  #held: { statements: Statement[]; after?: Promise<void> }[] = [];
+  #syncing: Promise<void> | null = null;
+  #nextSync: Promise<void> | null = null;
+  /** After the disk failed to sync, no later sync can promise what came before it. */
+  #unsyncable: GateError | null = null;
   #closed = false;
   #closing: Promise<void> | null = null;
 
@@ -55,9 +65,17 @@ export class Database {
     return await this.#retry((connection) => connection.run(statement));
   }
 
-  /** Commits all of the statements or none; batches commit in the order of the calls. */
-  batch(statements: Statement[], options?: BatchOptions): Promise<Row[][]> {
-    return this.exclusive((write) => write(statements, options));
+  /**
+   * Commits all of the statements or none; batches commit in the order of the calls. Without
+   * `is_synced` it does not wait for the disk: a power cut may take the commit until a later sync.
+   */
+  async batch(
+    statements: Statement[],
+    { is_synced = true }: { is_synced?: boolean } = {},
+  ): Promise<Row[][]> {
+    const rows = await this.exclusive((write) => write(statements));
+    if (is_synced) await this.syncCommitted();
+    return rows;
   }
 
   /** Runs `task` alone in the write queue; `write` commits one batch. */
@@ -70,33 +88,95 @@ export class Database {
     return run;
   }
 
-  /** Makes every earlier commit durable. @throws GateError `unavailable` */
+  /** Makes every earlier batch durable, also a held one. @throws GateError `unavailable` */
   async sync(): Promise<void> {
     this.#mustBeOpen();
+    if (this.#held.length > 0) await this.exclusive((write) => write([]));
+    await this.syncCommitted();
+  }
+
+  /**
+   * Makes every earlier batch durable that is not held. All callers that wait at one time share one
+   * sync of the file. @throws GateError `unavailable`
+   */
+  async syncCommitted(): Promise<void> {
+    this.#mustBeOpen();
+    // A sync that has begun may have begun before the commit.
+    await (this.#nextSync ??= this.#syncAfter(this.#syncing));
+  }
+
+  async #syncAfter(earlier: Promise<void> | null): Promise<void> {
+    await earlier?.catch(() => {});
+    // Whoever commits in this turn of the event loop shares this sync.
+    await setImmediate();
+    this.#syncing = this.#nextSync;
+    this.#nextSync = null;
+    if (this.#unsyncable) throw this.#unsyncable;
     try {
-      await syncFile(`${this.path}-wal`);
+      await this.#whileBusy(() => this.syncLog());
     } catch (cause) {
-      throw explain(Object.assign(new Error(String(cause)), { code: "SQLITE_IOERR" }), this.path);
+      const error = Object.assign(new Error(String(cause)), { code: "SQLITE_IOERR" });
+      throw this.#unsyncable = explain(error, this.path) as GateError;
     }
+  }
+
+  /** Repeats `task` while this process has no file descriptor left, which says nothing of the disk. */
+  async #whileBusy(task: () => Promise<void>): Promise<void> {
+    const deadline = performance.now() + this.#busyLimit;
+    for (;;) {
+      try {
+        return await task();
+      } catch (error) {
+        const code = (error as { code?: string } | null)?.code ?? "";
+        if (!NO_FILE_LEFT.has(code) || performance.now() > deadline) throw error;
+      }
+      await setTimeout(20);
+    }
+  }
+
+  /** Waits until the disk has the write-ahead log as it is now. */
+  syncLog(): Promise<void> {
+    return syncFile(`${this.path}-wal`);
   }
 
   /** Waits for the queue, copies the write-ahead log into the file and closes it. */
   close(): Promise<void> {
-    return this.#closing ??= this.exclusive(() => {
+    return this.#closing ??= this.exclusive(async () => {
+      await this.#heldMayCommit();
       this.#closed = true;
       try {
+        if (this.#held.length > 0) this.#connected().batch([]);
         this.#connection?.run({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] });
       } catch {
         // The log stays beside the file, and the next opening reads both.
       }
       this.#drop();
-      return Promise.resolve();
     });
   }
 
   async #write(statements: Statement[], options?: BatchOptions): Promise<Row[][]> {
+    const is_held = options?.is_held && this.#held.length < MOST_HELD;
+    if (this.#unsyncable && !is_held) throw this.#unsyncable;
     const all = statements.map(checked);
-    return await this.#retry((connection) => connection.batch(all, options));
+    if (!is_held) await Promise.all([this.#heldMayCommit(), options?.after]);
+    return await this.#retry((connection) => {
+      const rows = connection.batch(all, { is_held });
+      if (is_held) this.#held.push({ statements: all, after: options?.after });
+      else this.#held = [];
+      return rows;
+    });
+  }
+
+  async #heldMayCommit(): Promise<void> {
+    await Promise.all(this.#held.map(({ after }) => after));
+  }
+
+  /** The connection with the held batches in its transaction. */
+  #connected(): Connection {
+    const connection = this.#connection ??= connect(this.path);
+    if (this.#held.length === 0 || connection.isInBatch) return connection;
+    for (const { statements } of this.#held) connection.batch(statements, { is_held: true });
+    return connection;
   }
 
   /**
@@ -107,7 +187,7 @@ export class Database {
     const deadline = performance.now() + this.#busyLimit;
     for (let attempt = 0;; attempt++) {
       try {
-        return task(this.#connection ??= connect(this.path));
+        return task(this.#connected());
       } catch (error) {
         const code = codeOf(error);
         if (RECONNECT.has(code) || !this.#connection?.isOpen) this.#drop();
@@ -128,6 +208,7 @@ export class Database {
   }
 }
 
+const NO_FILE_LEFT = new Set(["EMFILE", "ENFILE"]);
 const RETRY = new Set(["SQLITE_BUSY", "SQLITE_LOCKED"]);
 const RECONNECT = new Set([
   ...RETRY,

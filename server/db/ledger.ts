@@ -26,6 +26,11 @@ export interface Change {
    * the disk. It is durable after the next other commit, or within 100 ms.
    */
   is_derivable?: boolean;
+  /**
+   * What the change tells of, when it is not durable yet: the change becomes durable only when this
+   * has settled. For a derivable change; it must not reject.
+   */
+  durable_after?: Promise<void>;
 }
 
 /** The rows of each statement, and the appended events: none when `when` found no row. */
@@ -41,8 +46,18 @@ export interface Ledger {
   readonly head: { seq: number; hash: string };
   /** The newest durable event. Only this one may be remembered outside of the ledger. */
   readonly durable: { seq: number; hash: string };
-  /** The rows of a query; it does not wait for the write queue. */
+  /**
+   * The rows of a query. It does not wait for the write queue, unless it reads a derived table: such a
+   * query first waits until that table has every commit of now.
+   */
   all(sql: string, args?: Value[]): Promise<Row[]>;
+  /**
+   * Calls `read` when the derived tables that `sql` names have every commit of now. No commit comes
+   * between the queries that begin in that call. @throws GateError `unavailable`
+   */
+  caughtUp<T>(sql: string, read: () => Promise<T>): Promise<T>;
+  /** Returns when the derived tables have every commit of now. @throws GateError `unavailable` */
+  catchUp(): Promise<void>;
   /**
    * Commits one change, then publishes its events. It is durable, unless it is derivable.
    * @throws GateError `unavailable`

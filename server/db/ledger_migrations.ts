@@ -1,15 +1,53 @@
-import { ROLLUPS, RULE_HITS } from "./ledger_rollups.ts";
+import { countNew, ROLLUPS, RULE_HITS } from "./ledger_rollups.ts";
 import type { Migration } from "./migrate.ts";
+
+/** How far the projection with this name has followed its table, as SQL. */
+export const doneBy = (name: string) => `(SELECT number FROM projected WHERE name = '${name}')`;
+
+/** The view whose triggers count the actions that are inserted into it. */
+export const COUNTED = "actions_counting";
 
 /** The search index holds this much of a text: a longer one is found by its beginning. */
 const SEARCHED_LENGTH = 4_000;
 
-const ADD_WORDS = `INSERT INTO actions_words (rowid, path, command, reason)
-  VALUES (NEW.number, substr(NEW.path, 1, ${SEARCHED_LENGTH}), substr(NEW.command, 1, ${SEARCHED_LENGTH}),
-    substr(coalesce(NEW.reason, '') || ' ' || coalesce(json_extract(NEW.decision, '$.reason'), ''),
-      1, ${SEARCHED_LENGTH}));`;
+/** The searched texts of an action, in the order of `actions_words`. */
+const wordsOf = (row: string) =>
+  `${row}.number, substr(${row}.path, 1, ${SEARCHED_LENGTH}),
+    substr(${row}.command, 1, ${SEARCHED_LENGTH}),
+    substr(coalesce(${row}.reason, '') || ' ' ||
+      coalesce(json_extract(${row}.decision, '$.reason'), ''), 1, ${SEARCHED_LENGTH})`;
+const INTO_WORDS = "INSERT INTO actions_words (rowid, path, command, reason)";
+const ADD_WORDS = `${INTO_WORDS} VALUES (${wordsOf("NEW")});`;
+
+const WORDS_DONE = doneBy("words");
+
+/** SQL that inserts the words of at most `?` actions that `actions_words` lacks, oldest first. */
+export const PROJECT_WORDS = `${INTO_WORDS} SELECT ${wordsOf("actions")} FROM actions
+  WHERE number > ${WORDS_DONE} ORDER BY number LIMIT ?`;
 
 const RISK = "json_extract(risk, '$.level')";
+
+/**
+ * The values that most actions and events have, each as the condition of an index on the others. A
+ * query that uses the index repeats the condition. A search for these values needs no index: it finds
+ * them in every part of the table.
+ */
+export const RARE = {
+  status: "status <> 'approved'",
+  execution: "execution NOT IN ('running', 'succeeded')",
+  decided_by: "decided_by <> 'policy'",
+  risk: `${RISK} <> 'low'`,
+  type: "type NOT IN ('action.submitted', 'action.started', 'action.finished') " +
+    `AND NOT (type = 'action.approved' AND actor = '{"id":"policy","kind":"policy"}')`,
+} as const;
+
+/** The types whose events are not all in the index of `RARE.type`. */
+export const COMMON_TYPES: readonly string[] = [
+  "action.submitted",
+  "action.approved",
+  "action.started",
+  "action.finished",
+];
 
 /** SQL that is true for an action which an equal submission may join. */
 export const OPEN_ACTION = "(status = 'pending' OR (status = 'approved' AND execution = 'none'))";
@@ -415,6 +453,158 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     "ALTER TABLE actions ADD COLUMN route TEXT",
     `CREATE INDEX actions_routed ON actions (project_id, seq)
       WHERE status = 'pending' AND route IS NOT NULL`,
+  ],
+}, {
+  version: 15,
+  statements: [
+    // How far a table that is filled later has followed the actions, by their numbers.
+    `CREATE TABLE projected (
+      name TEXT PRIMARY KEY,
+      number INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID`,
+    "INSERT INTO projected SELECT 'words', coalesce(max(number), 0) FROM actions",
+    "DROP TRIGGER actions_words_added",
+    "DROP TRIGGER actions_words_changed",
+    `CREATE TRIGGER actions_words_changed AFTER UPDATE OF path, command, reason, decision ON actions
+      WHEN (OLD.path IS NOT NEW.path OR OLD.command IS NOT NEW.command
+        OR OLD.reason IS NOT NEW.reason OR OLD.decision IS NOT NEW.decision)
+        AND OLD.number <= ${WORDS_DONE} BEGIN
+      DELETE FROM actions_words WHERE rowid = OLD.number;
+      ${ADD_WORDS}
+    END`,
+  ],
+}, {
+  version: 16,
+  // A larger ledger keeps its whole indexes, which answer the same queries.
+  only_if: `SELECT 1 WHERE (SELECT coalesce(max(rowid), 0) FROM audit) <= ${MOST_COPIED}`,
+  statements: [
+    ...["status", "execution", "risk", "decider"].map((name) => `DROP INDEX actions_by_${name}`),
+    `CREATE INDEX actions_by_status ON actions (project_id, status, seq) WHERE ${RARE.status}`,
+    `CREATE INDEX actions_by_execution ON actions (project_id, execution, seq)
+      WHERE ${RARE.execution}`,
+    `CREATE INDEX actions_by_decider ON actions (project_id, decided_by, seq)
+      WHERE ${RARE.decided_by}`,
+    `CREATE INDEX actions_by_risk ON actions (${RISK}, project_id, seq) WHERE ${RARE.risk}`,
+    "DROP INDEX audit_by_type",
+    `CREATE INDEX audit_by_type ON audit (project_id, type, seq) WHERE ${RARE.type}`,
+  ],
+}, {
+  version: 17,
+  statements: [
+    // Counts, filters and the order of events by time and session follow behind the answers. An
+    // agent waits for none of their pages.
+    ...["hour", "blocked", "decided_by_policy", "rule_hit", "in_hour", "counted", "recounted"]
+      .map((name) => `DROP TRIGGER actions_${name}`),
+    ...["path", "agent", "tool"].map((name) => `DROP INDEX actions_by_${name}`),
+    ...["session", "at"].map((name) => `DROP INDEX audit_by_${name}`),
+    "INSERT INTO projected SELECT 'counts', coalesce(max(number), 0) FROM actions",
+    "INSERT INTO projected VALUES ('action_index', 0), ('audit_index', 0)",
+    `CREATE TABLE action_index (
+      project_id TEXT NOT NULL,
+      name TEXT NOT NULL,
+      value TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      PRIMARY KEY (project_id, name, value, seq)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE TABLE audit_index (
+      project_id TEXT NOT NULL,
+      name TEXT NOT NULL,
+      value TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      PRIMARY KEY (project_id, name, value, seq)
+    ) STRICT, WITHOUT ROWID`,
+    `CREATE VIEW ${COUNTED} AS SELECT * FROM actions`,
+    ...countNew(COUNTED),
+    `CREATE TRIGGER ${COUNTED}_hours INSTEAD OF INSERT ON ${COUNTED} BEGIN
+      INSERT INTO action_hours VALUES
+        (NEW.project_id, substr(NEW.created_at, 1, 13), NEW.seq, NEW.seq)
+        ON CONFLICT DO UPDATE SET first_seq = min(first_seq, excluded.first_seq),
+          last_seq = max(last_seq, excluded.last_seq);
+    END`,
+    `CREATE TRIGGER ${COUNTED}_sessions INSTEAD OF INSERT ON ${COUNTED} BEGIN
+      UPDATE sessions SET
+        action_count = action_count + 1,
+        pending_count = pending_count + (NEW.status = 'pending'),
+        done_count = done_count + ${counts("NEW")},
+        last_seen_at = max(last_seen_at, NEW.created_at)
+      WHERE project_id = NEW.project_id AND id = NEW.session_id;
+    END`,
+    // The triggers on changes count the difference to what was counted, so an action is counted
+    // before its decision changes. An outcome alone changes no count of an uncounted action.
+    `CREATE TRIGGER actions_counted_first BEFORE UPDATE OF status, decided_by, decided_at ON actions
+      WHEN OLD.number > ${doneBy("counts")} AND (OLD.status <> NEW.status
+        OR OLD.decided_by IS NOT NEW.decided_by OR OLD.decided_at IS NOT NEW.decided_at) BEGIN
+      INSERT INTO ${COUNTED} SELECT * FROM actions
+        WHERE number > ${doneBy("counts")} AND number <= OLD.number ORDER BY number;
+      UPDATE projected SET number = OLD.number WHERE name = 'counts';
+    END`,
+    `CREATE TRIGGER actions_recounted AFTER UPDATE OF status, execution, reversible ON actions
+      WHEN OLD.number <= ${doneBy("counts")} AND (OLD.status <> NEW.status
+        OR OLD.execution <> NEW.execution OR OLD.reversible <> NEW.reversible) BEGIN
+      UPDATE sessions SET
+        pending_count = pending_count + (NEW.status = 'pending') - (OLD.status = 'pending'),
+        done_count = done_count + ${counts("NEW")} - ${counts("OLD")},
+        rolled_back_count = rolled_back_count
+          + (NEW.status = 'rolled_back' AND NEW.tool <> 'rollback')
+          - (OLD.status = 'rolled_back' AND OLD.tool <> 'rollback')
+      WHERE project_id = NEW.project_id AND id = NEW.session_id;
+    END`,
+    // A content of one piece is in its own row. A longer one is in `blob_chunks`.
+    "ALTER TABLE blobs ADD COLUMN encoding TEXT CHECK (encoding IN ('plain', 'deflate'))",
+    "ALTER TABLE blobs ADD COLUMN data BLOB",
+    // Orders the intents of one millisecond: the length of the chain at their start.
+    "ALTER TABLE intents ADD COLUMN started_seq INTEGER NOT NULL DEFAULT 0",
+  ],
+}, {
+  version: 18,
+  // A larger ledger keeps these tables, which answer the same queries.
+  only_if: `SELECT 1 WHERE (SELECT coalesce(max(rowid), 0) FROM audit) <= ${MOST_COPIED}
+    AND NOT EXISTS (SELECT 1 FROM audit WHERE rowid <> seq)
+    AND (SELECT coalesce(max(rowid), 0) FROM intents) <= ${MOST_COPIED}`,
+  statements: [
+    // The number of an event is its place, so the chain has no second tree for it.
+    `CREATE TABLE chain (
+      project_id TEXT NOT NULL,
+      seq INTEGER PRIMARY KEY,
+      at TEXT NOT NULL,
+      session_id TEXT,
+      action_id TEXT,
+      type TEXT NOT NULL,
+      actor TEXT NOT NULL,
+      data TEXT NOT NULL,
+      prev_hash TEXT NOT NULL,
+      hash TEXT NOT NULL
+    ) STRICT`,
+    "INSERT INTO chain SELECT * FROM audit NOT INDEXED ORDER BY rowid",
+    "DROP TABLE audit",
+    "ALTER TABLE chain RENAME TO audit",
+    // An index ends with the number of the row. Without the project, which is the same in each
+    // row, SQLite never sorts the events of the project through one of them.
+    "CREATE INDEX audit_by_action ON audit (action_id)",
+    `CREATE INDEX audit_by_type ON audit (type) WHERE ${RARE.type}`,
+    ...AUDIT_TRIGGERS,
+    // An intent is found by its action and its path, never by its id alone.
+    `CREATE TABLE changes (
+      project_id TEXT NOT NULL,
+      id TEXT NOT NULL,
+      action_id TEXT NOT NULL,
+      digest TEXT NOT NULL,
+      path TEXT NOT NULL,
+      before_sha256 TEXT,
+      after_sha256 TEXT,
+      state TEXT NOT NULL CHECK (state IN ('open', 'done', 'undone', 'conflict')),
+      data TEXT NOT NULL DEFAULT '{}',
+      created_at TEXT NOT NULL,
+      settled_at TEXT,
+      started_seq INTEGER NOT NULL DEFAULT 0
+    ) STRICT`,
+    `INSERT INTO changes SELECT project_id, id, action_id, digest, path, before_sha256, after_sha256,
+      state, data, created_at, settled_at, rowid FROM intents`,
+    "DROP TABLE intents",
+    "ALTER TABLE changes RENAME TO intents",
+    "CREATE INDEX intents_by_action ON intents (project_id, action_id)",
+    "CREATE INDEX intents_by_path ON intents (project_id, path, created_at, started_seq)",
   ],
 }];
 

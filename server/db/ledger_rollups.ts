@@ -23,6 +23,17 @@ const BY_RULE = count(
   DECIDED,
 );
 
+const COUNT_HOUR = `BEGIN
+    ${count("hour", "substr(NEW.created_at, 12, 2)", { day: "NEW.created_at" })}
+  END`;
+const COUNT_BLOCKED = `WHEN NEW.status = 'blocked' AND NEW.path IS NOT NULL BEGIN
+    ${count("blocked_path", "NEW.path", { day: "NEW.created_at" })}
+  END`;
+const COUNT_DECIDED = `WHEN NEW.decided_by = 'policy' AND NEW.decided_at IS NOT NULL BEGIN
+    ${BY_AGENT}
+    ${BY_RULE}
+  END`;
+
 const WAITED =
   "CAST(round((julianday(NEW.decided_at) - julianday(NEW.created_at)) * 86400000) AS INTEGER)";
 
@@ -51,18 +62,11 @@ export const ROLLUPS: string[] = [
     PRIMARY KEY (project_id, day, bucket)
   ) STRICT, WITHOUT ROWID`,
 
-  `CREATE TRIGGER actions_hour AFTER INSERT ON actions BEGIN
-    ${count("hour", "substr(NEW.created_at, 12, 2)", { day: "NEW.created_at" })}
-  END`,
+  `CREATE TRIGGER actions_hour AFTER INSERT ON actions ${COUNT_HOUR}`,
   `CREATE TRIGGER actions_blocked AFTER INSERT ON actions
-    WHEN NEW.status = 'blocked' AND NEW.path IS NOT NULL BEGIN
-    ${count("blocked_path", "NEW.path", { day: "NEW.created_at" })}
-  END`,
+    ${COUNT_BLOCKED}`,
   `CREATE TRIGGER actions_decided_by_policy AFTER INSERT ON actions
-    WHEN NEW.decided_by = 'policy' AND NEW.decided_at IS NOT NULL BEGIN
-    ${BY_AGENT}
-    ${BY_RULE}
-  END`,
+    ${COUNT_DECIDED}`,
   `CREATE TRIGGER actions_decided_later AFTER UPDATE ON actions
     WHEN OLD.status = 'pending' AND NEW.status <> 'pending' AND NEW.decided_at IS NOT NULL BEGIN
     ${BY_AGENT}
@@ -112,6 +116,19 @@ const KNOWN = `EXISTS (SELECT 1 FROM rule_hits WHERE project_id = NEW.project_id
   AND source = ${part("source")} AND list = ${part("list")} AND pattern = ${part("pattern")})`;
 const nameOrNone = (key: string) => `CASE WHEN is_named THEN ${key} ELSE '' END`;
 
+const COUNT_RULE = `WHEN ${part("pattern")} IS NOT NULL BEGIN
+    INSERT INTO rule_hits
+      SELECT NEW.project_id, ${nameOrNone(part("source"))}, ${nameOrNone(part("list"))},
+        ${nameOrNone(part("pattern"))}, ${effectIs("allow")}, ${effectIs("ask")}, ${
+  effectIs("deny")
+},
+        ${overruled("NEW")}, NEW.created_at
+      FROM (SELECT ${KNOWN} OR ${ROOM} AS is_named) WHERE true
+      ON CONFLICT DO UPDATE SET allow = allow + excluded.allow, ask = ask + excluded.ask,
+        deny = deny + excluded.deny, overruled = overruled + excluded.overruled,
+        last_hit_at = max(last_hit_at, excluded.last_hit_at);
+  END`;
+
 /** How often each rule decided, over the whole ledger; triggers update it with each action. */
 export const RULE_HITS: string[] = [
   `CREATE TABLE rule_hits (
@@ -138,18 +155,7 @@ export const RULE_HITS: string[] = [
         json_extract(decision, '$.rule.pattern') AS pattern FROM actions)
     WHERE pattern IS NOT NULL GROUP BY project_id, source, list, pattern`,
   `CREATE TRIGGER actions_rule_hit AFTER INSERT ON actions
-    WHEN ${part("pattern")} IS NOT NULL BEGIN
-    INSERT INTO rule_hits
-      SELECT NEW.project_id, ${nameOrNone(part("source"))}, ${nameOrNone(part("list"))},
-        ${nameOrNone(part("pattern"))}, ${effectIs("allow")}, ${effectIs("ask")}, ${
-    effectIs("deny")
-  },
-        ${overruled("NEW")}, NEW.created_at
-      FROM (SELECT ${KNOWN} OR ${ROOM} AS is_named) WHERE true
-      ON CONFLICT DO UPDATE SET allow = allow + excluded.allow, ask = ask + excluded.ask,
-        deny = deny + excluded.deny, overruled = overruled + excluded.overruled,
-        last_hit_at = max(last_hit_at, excluded.last_hit_at);
-  END`,
+    ${COUNT_RULE}`,
   `CREATE TRIGGER actions_rule_overruled AFTER UPDATE OF status, decided_by ON actions
     WHEN ${part("pattern")} IS NOT NULL AND ${overruled("OLD")} <> ${overruled("NEW")} BEGIN
     UPDATE rule_hits SET overruled = overruled + ${overruled("NEW")} - ${overruled("OLD")}
@@ -159,3 +165,14 @@ export const RULE_HITS: string[] = [
         AND pattern = CASE WHEN ${KNOWN} THEN ${part("pattern")} ELSE '' END;
   END`,
 ];
+
+/**
+ * The counts of new actions, as triggers on `view`: an INSERT into it counts the inserted rows and
+ * stores nothing else.
+ */
+export function countNew(view: string): string[] {
+  const counts = { hour: COUNT_HOUR, blocked: COUNT_BLOCKED, decided: COUNT_DECIDED };
+  return Object.entries({ ...counts, rule: COUNT_RULE }).map(([name, body]) =>
+    `CREATE TRIGGER ${view}_${name} INSTEAD OF INSERT ON ${view} ${body}`
+  );
+}

@@ -1,16 +1,16 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { canonical } from "../evidence/canonical.ts";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import { GateError } from "../errors.ts";
 import { GENESIS, type Head } from "../evidence/chain.ts";
-import { insertCheckpoint, link } from "./chain.ts";
+import { insertCheckpoint, link, type Linked } from "./chain.ts";
 import { brokenUnique, type Database, type Write } from "./database.ts";
 import { openChecked } from "./health.ts";
 import type { Change, Committed, Ledger, NewEvent, Row, Statement, Value } from "./ledger.ts";
 import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
 import { type OwnerLock, takeOwnership } from "./owner.ts";
+import { Projector } from "./projector.ts";
 
 /** The chain gets a signed checkpoint after each multiple of this many events. */
 const CHECKPOINT_EVERY = 1_000;
@@ -75,15 +75,25 @@ async function readHead(database: Database, options: { project_id: string }): Pr
   return { seq: Number(row.seq), hash: new TextDecoder().decode(row.hash as Uint8Array) };
 }
 
+/** The events of one commit. */
+interface Unpublished {
+  events: AuditEvent[];
+  /** Whether its caller does not wait for the disk. */
+  isReady: boolean;
+}
+
 class FileLedger implements Ledger {
   readonly project_id: string;
   readonly #database: Database;
   readonly #owner: OwnerLock;
   readonly #options: LedgerOptions;
+  readonly #projector: Projector;
   #head: Head;
   #durable: Head;
   /** Committed events that a power cut may still take, oldest first. */
   #unsynced: AuditEvent[] = [];
+  /** Committed events whose callers still wait for the disk, and what came after those. */
+  #unpublished: Unpublished[] = [];
   #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
 
   constructor(database: Database, owner: OwnerLock, options: LedgerOptions, head: Head) {
@@ -93,6 +103,7 @@ class FileLedger implements Ledger {
     this.#options = options;
     this.#head = head;
     this.#durable = head;
+    this.#projector = new Projector({ exclusive: (task) => database.exclusive(task) });
   }
 
   get head(): Head {
@@ -104,7 +115,15 @@ class FileLedger implements Ledger {
   }
 
   all(sql: string, args: Value[] = []): Promise<Row[]> {
-    return this.#database.all(sql, args);
+    return this.#projector.read(sql, () => this.#database.all(sql, args));
+  }
+
+  caughtUp<T>(sql: string, read: () => Promise<T>): Promise<T> {
+    return this.#projector.read(sql, read);
+  }
+
+  catchUp(): Promise<void> {
+    return this.#projector.catchUp();
   }
 
   async commit(change: Change): Promise<Committed> {
@@ -112,9 +131,21 @@ class FileLedger implements Ledger {
     const committed = await this.#database.exclusive((write) =>
       this.#append({ ...change, events }, write)
     );
-    if (committed.events.length > 0) {
-      this.#options.publish(committed.events);
-      this.#noteCommitted(committed.events, change.is_derivable ?? false);
+    const last = committed.events.at(-1);
+    const isReady = change.is_derivable ?? false;
+    if (last) {
+      this.#unsynced.push(...committed.events);
+      this.#unpublished.push({ events: committed.events, isReady });
+    }
+    if (isReady) {
+      this.#publishReady();
+      if (last) this.#timer ??= this.#startTimer();
+      return committed;
+    }
+    await this.#database.syncCommitted();
+    if (last) {
+      this.#publishReady(last);
+      this.#noteDurable(last);
     }
     return committed;
   }
@@ -127,6 +158,7 @@ class FileLedger implements Ledger {
   }
 
   async close(): Promise<void> {
+    await this.#projector.close();
     // The registry then remembers an older head, which is safe.
     await this.sync().catch(() => {});
     this.#stopTimer();
@@ -134,10 +166,16 @@ class FileLedger implements Ledger {
     this.#owner.release();
   }
 
-  #noteCommitted(events: AuditEvent[], is_derivable: boolean): void {
-    this.#unsynced.push(...events);
-    if (!is_derivable) this.#noteDurable(events.at(-1)!);
-    else this.#timer ??= this.#startTimer();
+  /**
+   * Publishes in the order of the chain what is ready, and everything up to `last`. A listener may ask
+   * at once for what the caller keeps in memory after its commit, so it hears of it no earlier.
+   */
+  #publishReady(last?: AuditEvent): void {
+    const until = last?.seq ?? 0;
+    const isHeldUp = ({ events, isReady }: Unpublished) => !isReady && events.at(-1)!.seq > until;
+    const at = this.#unpublished.findIndex(isHeldUp);
+    const ready = this.#unpublished.splice(0, at < 0 ? this.#unpublished.length : at);
+    if (ready.length > 0) this.#options.publish(ready.flatMap(({ events }) => events));
   }
 
   /** The events up to `last` are durable: the write-ahead log is synced as a whole. */
@@ -175,8 +213,10 @@ class FileLedger implements Ledger {
       const linked = link(this.#head, change.events, { project_id: this.project_id, at });
       try {
         const rows = await write(this.#statements(change, linked), {
-          is_synced: !change.is_derivable,
+          is_held: change.is_derivable,
+          after: change.durable_after,
         });
+        this.#projector.note();
         return this.#conclude(change, linked, rows);
       } catch (error) {
         if (!brokenUnique(error)?.startsWith("audit.")) throw refusal(error);
@@ -194,43 +234,42 @@ class FileLedger implements Ledger {
     if (this.#head.hash === before.hash) throw refusal(error);
   }
 
-  #statements(change: Change, linked: AuditEvent[]): Statement[] {
+  #statements(change: Change, linked: Linked[]): Statement[] {
     const inserts = chunksOf(linked, MOST_ROWS)
       .map((events) => insertEvents(events, change.when));
-    const last = linked.at(-1);
+    const last = linked.at(-1)?.event;
     const isDue = last && Math.floor(last.seq / CHECKPOINT_EVERY) >
         Math.floor(this.#head.seq / CHECKPOINT_EVERY);
     const checkpoint = isDue ? [insertCheckpoint(this.#options.sign(last))] : [];
     return [...change.statements, ...inserts, ...checkpoint];
   }
 
-  #conclude(change: Change, linked: AuditEvent[], rows: Row[][]): Committed {
+  #conclude(change: Change, linked: Linked[], rows: Row[][]): Committed {
     const own = rows.slice(0, change.statements.length);
     const first = rows[change.statements.length];
     // RETURNING shows whether the condition held; the count of rows is wrong for some drivers.
-    const isAppended = linked.length > 0 && first !== undefined && first.length > 0;
-    const last = linked.at(-1);
+    const isHeld = change.when === undefined || (first !== undefined && first.length > 0);
+    const isAppended = linked.length > 0 && isHeld;
+    const last = linked.at(-1)?.event;
     if (isAppended && last) this.#head = { seq: last.seq, hash: last.hash };
-    return { rows: own, events: isAppended ? linked : [] };
+    return { rows: own, events: isAppended ? linked.map(({ event }) => event) : [] };
   }
 }
 
 /** One INSERT for several events, with the condition of the change. */
-function insertEvents(events: AuditEvent[], when: Statement | undefined): Statement {
-  const condition = when ? ` WHERE EXISTS (${when.sql})` : "";
+function insertEvents(events: Linked[], when: Statement | undefined): Statement {
+  const condition = when ? ` WHERE EXISTS (${when.sql}) RETURNING seq` : "";
   const rows = events.map(() => "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").join(", ");
   return {
     sql: `INSERT INTO audit
       (project_id, seq, at, session_id, action_id, type, actor, data, prev_hash, hash)
-      SELECT * FROM (VALUES ${rows})${condition} RETURNING seq`,
+      SELECT * FROM (VALUES ${rows})${condition}`,
     args: [...events.flatMap(valuesOf), ...(when?.args ?? [])],
   };
 }
 
-function valuesOf(event: AuditEvent): Value[] {
+function valuesOf({ event, actor, data }: Linked): Value[] {
   const { project_id, seq, at, session_id, action_id, type, prev_hash, hash } = event;
-  const actor = canonical(event.actor);
-  const data = canonical(event.data);
   return [project_id, seq, at, session_id, action_id, type, actor, data, prev_hash, hash];
 }
 

@@ -194,4 +194,30 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
       PRIMARY KEY (pid, start_time)
     ) STRICT, WITHOUT ROWID`,
   ],
+}, {
+  version: 11,
+  statements: [
+    // The news for the receivers of the global config. A receiver gets each event once.
+    `CREATE TABLE notifications (
+      id TEXT PRIMARY KEY,
+      receiver_id TEXT NOT NULL,
+      project_id TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      message TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('waiting', 'sent', 'dead')),
+      attempts INTEGER NOT NULL,
+      next_at TEXT,
+      error TEXT,
+      created_at TEXT NOT NULL,
+      done_at TEXT,
+      UNIQUE (project_id, seq, receiver_id)
+    ) STRICT`,
+    "CREATE INDEX notifications_by_state ON notifications (state, receiver_id, next_at)",
+    "CREATE INDEX notifications_by_end ON notifications (state, done_at)",
+    // The last event of the stream that was turned into news.
+    `CREATE TABLE notifications_cursor (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      cursor INTEGER NOT NULL
+    ) STRICT`,
+  ],
 }];

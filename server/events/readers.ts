@@ -76,6 +76,7 @@ export class EventReaders {
   }
 
   #receive(event: PublishedEvent): void {
+    if (this.#readers.size === 0) return;
     const bytes = encodeEvent(event);
     for (const reader of this.#readers) reader.receive(event, bytes);
   }

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Statement } from "../db/ledger.ts";
+import { jsonText } from "../db/texts.ts";
 import type { Head } from "../evidence/chain.ts";
 import type { PublishedEvent } from "./schema.ts";
 
@@ -10,14 +11,15 @@ export function prefixOf(action_id: string): string {
   return action_id.slice(0, PREFIX_DIGITS).toLowerCase();
 }
 
-export function insertEvent(event: PublishedEvent): Statement {
-  const { cursor, project_id, topic, type, id, seq, at } = event;
-  return {
-    sql: `INSERT INTO stream (cursor, project_id, topic, type, id, seq, at)
-      VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    args: [cursor, project_id, topic, type, id, seq, at],
-  };
+/** One statement for all of them: a busy moment has hundreds. */
+export function insertEvents(events: readonly PublishedEvent[]): Statement[] {
+  if (events.length === 0) return [];
+  return [{ sql: INSERT_EVENTS, args: [jsonText(events)] }];
 }
+
+const STREAM = ["cursor", "project_id", "topic", "type", "id", "seq", "at"];
+const INSERT_EVENTS = `INSERT INTO stream (${STREAM.join(", ")})
+  SELECT ${STREAM.map((name) => `value ->> '${name}'`).join(", ")} FROM json_each(?)`;
 
 export function rememberHead(project_id: string, head: Head): Statement {
   return {

@@ -13,7 +13,7 @@ import {
   findHead,
   findOldestKept,
   forgetHead,
-  insertEvent,
+  insertEvents,
   listEvents,
   noteAction,
   prefixOf,
@@ -204,7 +204,7 @@ export class Stream {
       const actions = [...this.#actions];
       try {
         await this.#registry.batch([
-          ...events.map(insertEvent),
+          ...insertEvents(events),
           ...active.map(([project_id, at]) => touchProject(project_id, at)),
           ...this.#noteHeads(heads),
           ...actions.map(([, { project_id, prefix }]) => noteAction(project_id, prefix)),

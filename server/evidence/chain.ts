@@ -26,8 +26,25 @@ const FIELDS: Record<keyof AuditEvent, (value: unknown) => boolean> = {
 
 /** The text that is hashed: the RFC 8785 form of all fields except the hash. */
 export function hashedText(event: Omit<AuditEvent, "hash">): string {
-  const { seq, at, project_id, session_id, action_id, type, actor, data, prev_hash } = event;
-  return canonical({ seq, at, project_id, session_id, action_id, type, actor, data, prev_hash });
+  return textOf(event, { actor: canonical(event.actor), data: canonical(event.data) });
+}
+
+/** The same text from an event whose `actor` and `data` are in RFC 8785 form already. */
+export function textOf(
+  { seq, at, project_id, session_id, action_id, type, prev_hash }: Omit<
+    AuditEvent,
+    "hash" | "actor" | "data"
+  >,
+  { actor, data }: { actor: string; data: string },
+): string {
+  // RFC 8785 sorts the names.
+  const texts = [
+    ...[`"action_id":${canonical(action_id)}`, `"actor":${actor}`, `"at":${canonical(at)}`],
+    ...[`"data":${data}`, `"prev_hash":${canonical(prev_hash)}`],
+    ...[`"project_id":${canonical(project_id)}`, `"seq":${canonical(seq)}`],
+    ...[`"session_id":${canonical(session_id)}`, `"type":${canonical(type)}`],
+  ];
+  return `{${texts.join(",")}}`;
 }
 
 /** The value as an event with its fields in order; null when a field is missing, wrong or unknown. */

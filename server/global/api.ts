@@ -3,7 +3,7 @@ import type { Caller } from "../auth/schema.ts";
 import { z } from "zod";
 import { Action, Approved, ApproveInput, RejectInput } from "../actions/schema.ts";
 import { ActionList } from "../actions/list/schema.ts";
-import { AnalyticsSummary } from "../analytics/schema.ts";
+import { AnalyticsSummary, Attention } from "../analytics/schema.ts";
 import { type Export, headersOf, toBody } from "../audit/export.ts";
 import { GlobalAuditExport } from "../audit/schema.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
@@ -24,6 +24,7 @@ interface GlobalServices {
     countPending(workspace?: string): Promise<number>;
     listActions(query: GlobalActionQuery): Promise<ActionList>;
     summarize(window: string, workspace?: string): Promise<AnalyticsSummary>;
+    attention(window: string, workspace?: string): Promise<Attention>;
     exportAudit(query: GlobalAuditExportQuery): Promise<Export>;
     projects: Pick<Projects, "ofAction">;
   };
@@ -70,6 +71,15 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
     async (c) => {
       const { window, workspace } = c.req.valid("query");
       return c.json(await c.var.daemon.summarize(window, workspace));
+    },
+  )
+  .get(
+    "/analytics/attention",
+    describe("Get how carefully people decide in all projects", Attention),
+    query(GlobalAnalyticsQuery),
+    async (c) => {
+      const { window, workspace } = c.req.valid("query");
+      return c.json(await c.var.daemon.attention(window, workspace));
     },
   )
   .get(

@@ -1,4 +1,5 @@
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
+import { RARE } from "../db/ledger_migrations.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Grant, GrantQuery } from "./schema.ts";
 
@@ -111,7 +112,7 @@ export async function listUsable(
 /** How many uses of a grant the log has. */
 export async function countUses(ledger: Ledger, id: string): Promise<number> {
   const [row] = await ledger.all(
-    `SELECT count(*) AS n FROM audit WHERE project_id = ? AND type = 'grant.used'
+    `SELECT count(*) AS n FROM audit WHERE project_id = ? AND type = 'grant.used' AND ${RARE.type}
       AND json_extract(data, '$.grant_id') = ?`,
     [ledger.project_id, id],
   );

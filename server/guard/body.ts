@@ -19,7 +19,10 @@ export function hasBody(request: RawRequest): boolean {
   const coded = valuesOf(request.headers, "transfer-encoding").length > 0;
   const body = coded || length.some((value) => Number(value) !== 0);
   if (body && (request.method === "GET" || request.method === "HEAD")) {
-    throw new GateError("invalid", `Cannot read the request: a ${request.method} has no body`);
+    throw new GateError(
+      "invalid",
+      `Cannot read the request: a ${request.method} has no body; leave it out`,
+    );
   }
   return body || valuesOf(request.headers, "content-type").length > 0;
 }
@@ -30,11 +33,14 @@ export function checkContentType(request: RawRequest): void {
   if (types.length !== 1 || !JSON_TYPE.test(types[0]!)) {
     throw new GateError(
       "unsupported_media_type",
-      'Cannot read the body: send "Content-Type: application/json"',
+      'Cannot read the body: it is not announced as JSON; send "Content-Type: application/json"',
     );
   }
   if (valuesOf(request.headers, "content-encoding").length > 0) {
-    throw new GateError("unsupported_media_type", "Cannot read the body: send it uncompressed");
+    throw new GateError(
+      "unsupported_media_type",
+      "Cannot read the body: it is compressed; send it as it is",
+    );
   }
 }
 

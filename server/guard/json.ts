@@ -12,7 +12,9 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new GateError("invalid", "Cannot read the body: it is not valid JSON", { cause });
+    throw new GateError("invalid", "Cannot read the body: it is not valid JSON; correct it", {
+      cause,
+    });
   }
 }
 
@@ -20,7 +22,11 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw new GateError("invalid", "Cannot read the body: it is not valid UTF-8", { cause });
+    throw new GateError(
+      "invalid",
+      "Cannot read the body: it is not valid UTF-8; send the text in UTF-8",
+      { cause },
+    );
   }
 }
 
@@ -37,7 +43,7 @@ function checkShape(text: string): void {
       if (open.length > REQUEST_LIMITS.json_depth) {
         throw new GateError(
           "invalid",
-          `Cannot read the body: nested over ${REQUEST_LIMITS.json_depth} deep`,
+          `Cannot read the body: it is nested over ${REQUEST_LIMITS.json_depth} deep; send it flatter`,
         );
       }
     } else if (mark === '"') {
@@ -74,10 +80,16 @@ function addKey(keys: Set<string>, literal: string): void {
     return;
   }
   if (key === "__proto__") {
-    throw new GateError("invalid", 'Cannot read the body: "__proto__" is not a field');
+    throw new GateError(
+      "invalid",
+      'Cannot read the body: "__proto__" is not a field; leave it out',
+    );
   }
   if (keys.has(key)) {
-    throw new GateError("invalid", `Cannot read the body: the field "${key}" is given twice`);
+    throw new GateError(
+      "invalid",
+      `Cannot read the body: the field "${key}" is given twice; give it once`,
+    );
   }
   keys.add(key);
 }

@@ -1,4 +1,4 @@
-import { isPage } from "../auth/scopes.ts";
+import { isForPeople, isPage } from "../auth/scopes.ts";
 import { GateError } from "../errors.ts";
 import type { RawRequest } from "../runtime/serve.ts";
 
@@ -34,6 +34,11 @@ export function checkFetchSite(request: RawRequest, path: string): void {
   if (sites.length === 1 && (sites[0] === "same-origin" || sites[0] === "none")) return;
   if (sites.length === 1 && isNavigation(request) && isPage(path)) return;
   throw new GateError("forbidden", "Cannot answer another site: open the dashboard itself");
+}
+
+/** Whether a person opens an address that gate does not have; the answer is a page without data. */
+export function isLost(request: RawRequest, path: string): boolean {
+  return isNavigation(request) && isForPeople(path);
 }
 
 function isNavigation(request: RawRequest): boolean {

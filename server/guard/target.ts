@@ -43,5 +43,5 @@ function isDecodable(text: string): boolean {
 }
 
 function unclear(why: string): GateError {
-  return new GateError("invalid", `Cannot read the address: ${why}`);
+  return new GateError("invalid", `Cannot read the address: ${why}; correct the address`);
 }

@@ -3,7 +3,16 @@ import type { Caller } from "../auth/schema.ts";
 import type { Daemon } from "../daemon.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
 import { answerHook } from "./hooks.ts";
-import { HookInput, HookOutput, HookQuery } from "./schema.ts";
+import { endRun, startRun } from "./runs.ts";
+import {
+  HookInput,
+  HookOutput,
+  HookQuery,
+  HookRun,
+  HookRunEnd,
+  HookRunInput,
+  HookRunResult,
+} from "./schema.ts";
 
 interface HookServices {
   caller: Caller;
@@ -29,5 +38,25 @@ export const hooksApi = new Hono<AppEnv<HookServices>>()
       // A client that can wait longer sends the same hook again.
       if (held !== null) c.header("Gate-Held", held);
       return c.json(output);
+    },
+  )
+  .post(
+    "/runs/:ticket",
+    describe("Start a host's command in the sandbox, once", HookRun),
+    json(HookRunInput),
+    async (c) => {
+      const { daemon, caller } = c.var;
+      return c.json(
+        await startRun(c.req.param("ticket"), c.req.valid("json"), { daemon, caller }),
+      );
+    },
+  )
+  .post(
+    "/runs/:ticket/result",
+    describe("Report the result of a host's command in the sandbox", HookRunEnd),
+    json(HookRunResult),
+    async (c) => {
+      const { daemon, caller } = c.var;
+      return c.json(await endRun(c.req.param("ticket"), c.req.valid("json"), { daemon, caller }));
     },
   );

@@ -11,7 +11,7 @@ import { GO_ON, type HostHooks } from "../hosts/host.ts";
 import { hooksOf } from "../hosts/hosts.ts";
 import type { Project } from "../projects/project.ts";
 import { selfCommand } from "../runtime/self.ts";
-import type { Session } from "../sessions/schema.ts";
+import type { OpenSession } from "../sessions/sessions.ts";
 import { findPlace } from "./place.ts";
 import type { HookInput, HookQuery } from "./schema.ts";
 import { usesOf } from "./uses.ts";
@@ -48,7 +48,7 @@ export type OwnTool = GateToolName | (typeof OTHER_TOOLS)[number];
 
 /** The gate's own MCP tools. Hooks let them pass, because `submit()` evaluates their actions. */
 export const OWN_TOOLS: ReadonlySet<string> = new Set([
-  ...TOOL_NAMES.filter((name) => !TOOLS[name].undoes),
+  ...TOOL_NAMES.filter((name) => !TOOLS[name].undoes && !TOOLS[name].takes_over),
   ...OTHER_TOOLS,
 ]);
 
@@ -94,19 +94,76 @@ async function answer(
   const place = await findPlace(context.daemon, native, context.query.project_dir);
   const session = await joinSession(place, call, context);
   if (call.event === "after") {
-    await report(place.project, session, call, context);
+    await report(place.project, session, withAgentsInput(call, context), context);
     return goOn;
   }
   const wait_ms = context.query.wait_ms ?? WAIT_MS;
   const { actions } = place.project;
   const { gone } = context;
   const how = { session, wait_ms, ...gone && { gone } };
-  const action = await actions.submitNative(native, how, context.caller);
-  return action === null ? goOn : toAnswer(action, hooks);
+  const shell = await shellOf(place.project, session, { native, call, hooks });
+  const { host_shells } = context.daemon;
+  const can_wall = shell !== null && host_shells.isAble(shell) === true;
+  const action = await actions.submitNative({ ...native, can_wall }, how, context.caller);
+  if (action === null) return goOn;
+  if (action.execution !== "running") return toRefusal(action, hooks);
+  if (action.decision.sandbox && !can_wall) {
+    const why = "it may run only in the sandbox, and its host does not take the command of gate";
+    const outcome = { failed: true, exit_code: null, output: null, error: why, duration_ms: null };
+    await report(place.project, session, { call: { ...call, outcome }, is_ours: true }, context);
+    return { output: hooks.deny(`Blocked by gate: ${why}; use the tool run_command`), held: null };
+  }
+  return await replaced(action, shell, { actions, host_shells, call, hooks }) ?? goOn;
 }
 
-function toAnswer(action: Action, hooks: HostHooks): HookAnswer {
-  if (action.execution === "running") return { output: GO_ON, held: null };
+/**
+ * Names the shell of a session in which gate can replace this command; null if its host does not
+ * take another command here, or if there is no sandbox.
+ */
+async function shellOf(
+  { config }: Project,
+  session: OpenSession,
+  { native: { uses }, call, hooks: { rewriting } }: {
+    native: NativeCall;
+    call: HookCall;
+    hooks: HostHooks;
+  },
+): Promise<string | null> {
+  if (!rewriting?.tools.includes(call.tool) || call.server !== null) return null;
+  if (rewriting.only_unasked && call.is_unasked !== true) return null;
+  const isPlain = uses.length === 1 && uses[0]!.is === "command" &&
+    typeof call.input.command === "string";
+  const { compiled, around } = await config.inForce();
+  if (!isPlain || !around.sandbox || compiled.sandbox.mode === "off") return null;
+  return JSON.stringify([session.id, call.tool]);
+}
+
+/**
+ * The answer that puts gate in the place of an allowed command: to run it in the sandbox, or to see
+ * whether the host takes another command. Null if the command runs as it is.
+ */
+async function replaced(
+  { id, project_id, decision: { sandbox } }: Action,
+  shell: string | null,
+  { actions, host_shells, call, hooks }: {
+    actions: Project["actions"];
+    host_shells: Daemon["host_shells"];
+    call: HookCall;
+    hooks: HostHooks;
+  },
+): Promise<HookAnswer | null> {
+  const able = shell === null ? false : host_shells.isAble(shell);
+  if (shell === null || able === false) return null;
+  const is_trial = able === null;
+  if (!is_trial && !sandbox && !await actions.belongsBehind(id)) return null;
+  const command = host_shells.replace({
+    ...{ project_id, action_id: id, shell, is_trial },
+    command: String(call.input.command),
+  });
+  return { output: hooks.rewriting!.answer({ ...call.input, command }), held: null };
+}
+
+function toRefusal(action: Action, hooks: HostHooks): HookAnswer {
   if (action.status === "pending") {
     return { output: hooks.deny(heldText(action)), held: action.id };
   }
@@ -162,7 +219,7 @@ async function joinSession(
   { project, root, rule }: { project: Project; root: string; rule: string },
   { session }: HookCall,
   { daemon, host, caller }: HookContext,
-): Promise<Session> {
+): Promise<OpenSession> {
   const id = session.length > 200 ? sha256(session) : session;
   const client = `hook ${id}`;
   const home_project = await daemon.homes.bind(host, id, project.id);
@@ -174,17 +231,35 @@ async function joinSession(
 
 async function report(
   { actions }: Project,
-  session: Session,
-  call: HookCall,
-  { host, caller }: HookContext,
+  session: OpenSession,
+  { call, is_ours }: Reported,
+  { host, caller, daemon: { host_shells } }: HookContext,
 ): Promise<void> {
+  const is_bare = (id: string) => {
+    const ticket = host_shells.untaken(id);
+    if (ticket) host_shells.note(ticket.shell, false);
+    return ticket?.is_trial === false && !is_ours;
+  };
   const which = {
     session_id: session.id,
     tool: recordedName(host, call.tool),
     input_sha256: sha256(JSON.stringify(call.input)),
     key: cut(call.key),
   };
-  await actions.reportNative(which, call.outcome!, caller);
+  await actions.reportNative(which, { outcome: call.outcome!, is_bare }, caller);
+}
+
+interface Reported {
+  call: HookCall;
+  /** The host ran what gate put in the place of the command. */
+  is_ours: boolean;
+}
+
+/** The call as its agent made it: a host reports the command that it ran. */
+function withAgentsInput(call: HookCall, { daemon: { host_shells } }: HookContext): Reported {
+  const ticket = host_shells.ticketIn(call.input.command);
+  if (ticket === null) return { call, is_ours: false };
+  return { call: { ...call, input: { ...call.input, command: ticket.command } }, is_ours: true };
 }
 
 function cut(key: string | null): string | null {

@@ -1,4 +1,5 @@
 import type { Use } from "../actions/submit/native.ts";
+import { patchMark } from "../policy/programs/patch_marks.ts";
 
 /** One file of a patch, with the lines that change it. */
 interface Section {
@@ -8,11 +9,10 @@ interface Section {
   body: string[];
 }
 
-const MARK = /^\*\*\* (Add File|Update File|Delete File|Move to): (.*)$/;
-
 /**
  * The uses of a patch in the format of Codex. Each line that any reader could take for a file name
- * counts as one, so policy evaluates every file that is written. @throws Error without a file
+ * counts as one, so policy evaluates every file that is written. @throws Error without a file, and
+ * for a line that Codex does not know
  */
 export function patchUses(patch: string): Use[] {
   const sections = sectionsOf(patch);
@@ -23,13 +23,13 @@ export function patchUses(patch: string): Use[] {
 function sectionsOf(patch: string): Section[] {
   const sections: Section[] = [];
   for (const line of patch.split(/\r?\n/)) {
-    const [, mark, rest] = MARK.exec(line.trim()) ?? [];
+    const mark = patchMark(line);
     const last = sections.at(-1);
-    if (mark === undefined) last?.body.push(line);
-    else if (mark !== "Move to") {
-      const op = mark.split(" ")[0] as Section["op"];
-      sections.push({ op, path: rest!.trim(), to: null, body: [] });
-    } else if (last) last.to = rest!.trim();
+    if (mark === null) last?.body.push(line);
+    else if (mark.kind !== "Move to") {
+      const op = mark.kind.split(" ")[0] as Section["op"];
+      sections.push({ op, path: mark.path, to: null, body: [] });
+    } else if (last) last.to = mark.path;
     else throw new Error("its patch moves nothing");
   }
   return sections;

@@ -2,6 +2,7 @@ import { MAX_IN_MEMORY } from "../actions/contents.ts";
 import type { Use } from "../actions/submit/native.ts";
 import { isObject, textOrNull, type ToolKind } from "../hosts/hook_input.ts";
 import { patchUses } from "./patch.ts";
+import { quote } from "../shown/quote.ts";
 
 /** The keys under which hosts name a file. Policy evaluates all, whichever the host reads. */
 const PATHS = [
@@ -55,7 +56,7 @@ const TEXT_EDITOR: Record<string, ToolKind> = { view: "read", create: "write" };
 function commandUses(input: Record<string, unknown>, { cwd, folder_keys }: Around): Use[] {
   const { command } = input;
   const isWords = Array.isArray(command) && command.every((word) => typeof word === "string");
-  const line = isWords ? command.map(quoted).join(" ") : textOrNull(command);
+  const line = isWords ? command.map(quote).join(" ") : textOrNull(command);
   if (line === null) throw new Error("its command is missing");
   const stray = WORKING_FOLDERS.find((name) =>
     textOrNull(input[name]) && !folder_keys.includes(name)
@@ -167,8 +168,4 @@ function listsIn(input: Record<string, unknown>): string[] {
 function joined(cwd: string, folder: string | undefined): string {
   if (folder === undefined) return cwd;
   return /^([\\/]|[A-Za-z]:[\\/])/.test(folder) ? folder : `${cwd}/${folder}`;
-}
-
-function quoted(word: string): string {
-  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -70,6 +70,13 @@ export const CLAUDE_CODE: AgentHost = {
     read: readLikeClaude,
     deny: denyLikeClaude,
     folder_keys: [],
+    rewriting: {
+      tools: ["Bash"],
+      only_unasked: true,
+      answer: (updatedInput) => ({
+        hookSpecificOutput: { hookEventName: "PreToolUse", updatedInput },
+      }),
+    },
     canary: (call) => commandCanaryLikeClaude(call, { stdout: "", stderr: "", interrupted: false }),
     tools: {
       Bash: "command",
@@ -113,6 +120,7 @@ export function readLikeClaude(raw: Record<string, unknown>): HookCall | null {
     key: textOrNull(raw.tool_use_id),
     server: serverOf(tool, raw.mcp_server),
     outcome: isAfter ? outcomeOf(raw, event === "PostToolUseFailure") : null,
+    is_unasked: raw.permission_mode === "bypassPermissions",
   };
 }
 

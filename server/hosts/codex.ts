@@ -46,6 +46,19 @@ export const CODEX: AgentHost = {
     read: readLikeClaude,
     deny: denyLikeClaude,
     folder_keys: ["workdir"],
+    rewriting: {
+      tools: ["Bash"],
+      // In its other modes it also puts commands into a sandbox of its own.
+      only_unasked: true,
+      // Without its own word for "allow" it runs the agent's command.
+      answer: (updatedInput) => ({
+        hookSpecificOutput: {
+          hookEventName: "PreToolUse",
+          permissionDecision: "allow",
+          updatedInput,
+        },
+      }),
+    },
     canary: (call) => commandCanaryLikeClaude(call, ""),
     tools: {
       Bash: "command",

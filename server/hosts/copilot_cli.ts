@@ -67,6 +67,11 @@ export const COPILOT_CLI: AgentHost = {
     read,
     deny: (text) => ({ permissionDecision: "deny", permissionDecisionReason: text }),
     folder_keys: [],
+    rewriting: {
+      tools: ["bash"],
+      only_unasked: false,
+      answer: (modifiedArgs) => ({ modifiedArgs }),
+    },
     canary,
     tools: {
       bash: "command",

@@ -59,6 +59,7 @@ export const CURSOR: AgentHost = {
     read,
     deny: (text) => ({ permission: "deny", user_message: text, agent_message: text }),
     folder_keys: ["working_directory", "cwd"],
+    rewriting: null,
     canary,
     tools: {
       Shell: "command",

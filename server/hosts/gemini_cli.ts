@@ -53,6 +53,11 @@ export const GEMINI_CLI: AgentHost = {
     read,
     deny: (reason) => ({ decision: "deny", reason }),
     folder_keys: ["dir_path", "directory"],
+    rewriting: {
+      tools: ["run_shell_command"],
+      only_unasked: false,
+      answer: (tool_input) => ({ hookSpecificOutput: { hookEventName: "BeforeTool", tool_input } }),
+    },
     canary,
     tools: {
       run_shell_command: "command",

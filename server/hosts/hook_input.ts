@@ -13,6 +13,8 @@ export interface HookCall {
   server: McpServer | null;
   /** Null before the tool ran. */
   outcome: Outcome | null;
+  /** The host asks its own user nothing about this call; null if it does not say. */
+  is_unasked?: boolean;
 }
 
 export interface McpServer {

@@ -118,8 +118,23 @@ export interface HostHooks {
   tools: Record<string, ToolKind>;
   /** The keys by which its command tool names a working folder. */
   folder_keys: readonly string[];
+  /** How it lets a hook replace a command; null if it does not, or if nobody has tried it. */
+  rewriting: Rewriting | null;
   /** Makes the inputs that this host sends for one command, for `gate doctor --prove`. */
   canary(call: CanaryCall): { before: object; after: object };
+}
+
+/** How a host runs another command than the one that its agent sent. */
+export interface Rewriting {
+  /** Its command tools for which this was tried. */
+  tools: readonly string[];
+  /**
+   * Only where the host says that it asks its own user nothing. Its own rules about texts would see
+   * the other command, and its questions would show it.
+   */
+  only_unasked: boolean;
+  /** The answer that makes the host run the tool with this input. */
+  answer(input: Record<string, unknown>): Record<string, unknown>;
 }
 
 /** The answer that lets a host go on as configured. */

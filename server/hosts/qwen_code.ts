@@ -42,6 +42,8 @@ export const QWEN_CODE: AgentHost = {
     read,
     deny: denyLikeClaude,
     folder_keys: ["directory"],
+    // Qwen Code 0.24.4 ignores another input and runs the agent's command.
+    rewriting: null,
     canary: (call) =>
       commandCanaryLikeClaude(call, { llmContent: "Exit Code: 0" }, "run_shell_command"),
     tools: {

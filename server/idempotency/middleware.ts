@@ -4,7 +4,7 @@ import { hexDigestOf } from "../auth/secrets.ts";
 import type { AppEnv } from "../route.ts";
 import type { Idempotency } from "./idempotency.ts";
 
-type Env = AppEnv<{ daemon: { idempotency: Idempotency } }> & {
+type Env = AppEnv<{ daemon: { idempotency: Idempotency }; caller?: Caller }> & {
   Bindings: { caller?: Caller | null };
 };
 
@@ -14,7 +14,7 @@ export const idempotent = createMiddleware<Env>(async (c, next) => {
   if (key === undefined || c.req.method !== "POST" || !c.env.caller) return await next();
   const url = new URL(c.req.url);
   const request = {
-    scope: senderOf(c.env.caller, c.req.header("x-gate-session")),
+    scope: senderOf(c.var.caller ?? c.env.caller, c.req.header("x-gate-session")),
     key,
     method: c.req.method,
     path: url.pathname + url.search,

@@ -3,7 +3,9 @@ import { ProblemError } from "../client.ts";
 import type { ProvedRun } from "../runtime/run_proved.ts";
 import { ownEnvironment } from "../runtime/self.ts";
 import type { SandboxStart } from "../runtime/spawn.ts";
-import { startBehind } from "../sandbox/bubblewrap.ts";
+import { startSandbox } from "../sandbox/start.ts";
+import { openReach } from "../sandbox/reach.ts";
+import type { AskedHost } from "../sandbox/schema.ts";
 import type { DaemonLink } from "./daemon_link.ts";
 import { namedSecrets } from "./scenario_run.ts";
 
@@ -93,7 +95,9 @@ export class CommandRuns {
     const { run, env } = this.#options;
     const { cwd, timeout_ms, max_output_bytes } = claim;
     const { signal } = this.#stopping;
-    const outcome = await run(claim.command, {
+    const reach = claim.walls && await openReach(claim.walls);
+    const sandbox = claim.walls && startOf(claim.walls, env ?? ownEnvironment(), reach);
+    const outcome = typeof sandbox === "string" ? unstarted(sandbox) : await run(claim.command, {
       cwd,
       env,
       named_variables: namedSecrets(this.#options.program(), claim.command),
@@ -101,9 +105,10 @@ export class CommandRuns {
       max_output_bytes,
       signal,
       ...claim.run && { proved: claim.run },
-      ...claim.walls && { sandbox: startBehind(claim.walls, env ?? ownEnvironment()) },
+      ...sandbox && { sandbox },
     });
-    await this.#report(action_id, claim, { outcome, session });
+    const asked_hosts = await reach?.close() ?? [];
+    await this.#report(action_id, claim, { outcome, asked_hosts, session });
   }
 
   async #claim(id: string, session: string | undefined): Promise<Claim | null> {
@@ -113,7 +118,7 @@ export class CommandRuns {
       return await link.call(
         (client) =>
           client.api.actions[":id"].claim.$post(
-            { param: { id }, json: { holder: this.#holder } },
+            { param: { id }, json: { holder: this.#holder, sandbox: true } },
             init,
           ),
         { until: now() + CLAIM_MS, session },
@@ -127,11 +132,16 @@ export class CommandRuns {
   async #report(
     id: string,
     { claim_id }: Claim,
-    { outcome, session }: { outcome: RunOutcome; session: string | undefined },
+    { outcome, asked_hosts, session }: {
+      outcome: RunOutcome;
+      asked_hosts: AskedHost[];
+      session: string | undefined;
+    },
   ): Promise<void> {
     const { link, now, log } = this.#options;
     const stopped = this.#stopping.signal.aborted;
-    const json = { claim_id, ...fit(outcome) };
+    const asked = asked_hosts.length > 0 ? { asked_hosts } : {};
+    const json = { claim_id, ...fit(outcome), ...asked };
     await link.call(
       (client) => client.api.actions[":id"].result.$post({ param: { id }, json }),
       { until: now() + (stopped ? 0 : REPORT_MS), session },
@@ -139,11 +149,24 @@ export class CommandRuns {
   }
 }
 
+/** The start of the sandbox; the reason if this process cannot start it. */
+function startOf(...given: Parameters<typeof startSandbox>): SandboxStart | string {
+  try {
+    return startSandbox(...given);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function unstarted(error: string): RunOutcome {
+  return { exit_code: null, output: "", truncated: false, duration_ms: 0, error };
+}
+
 const MAX_REPORT_BYTES = 12 * 1024 * 1024;
 const EDGE_CHARS = 1024 * 1024;
 
 /** Cuts an output that does not fit into one request; one byte may need six in JSON. */
-function fit(outcome: RunOutcome): RunOutcome {
+export function fit(outcome: RunOutcome): RunOutcome {
   const { output } = outcome;
   if (output.length * 6 <= MAX_REPORT_BYTES) return outcome;
   if (Buffer.byteLength(JSON.stringify(output)) <= MAX_REPORT_BYTES) return outcome;

@@ -52,6 +52,12 @@ export const ActionResult = z.looseObject({
     .describe("guarded files that the command changed without permission, and gate restored"),
   walls: z.array(z.string()).optional()
     .describe("walls of the sandbox that the command met, as far as its output tells"),
+  asked_hosts: z.array(z.looseObject({ host: z.string(), port: z.number(), answer: z.string() }))
+    .optional().describe("hosts that the command asked for in the sandbox, and the answer"),
+  held_changes: z.looseObject({ action_id: z.string().nullable(), files: z.number() }).optional()
+    .describe("the changes of a command that wait for a person; the project does not have them"),
+  not_taken: z.array(z.string()).optional()
+    .describe("after a reviewer's edit: files whose changes were not taken over"),
   error: z.union([z.string(), Problem]).nullable().optional(),
   projects: z.array(z.looseObject({ id: z.string(), name: z.string() })).optional(),
 });
@@ -72,7 +78,7 @@ export function toResult(submitted: Submitted): CallToolResult {
   return answer({
     ...result,
     message: messageOf(action) + conflictMessage(action) + restoredMessage(result) +
-      wallsMessage(result),
+      heldChangesMessage(result) + wallsMessage(result),
     action_id: action.id,
     project: action.project_id,
     tool: action.tool,
@@ -217,7 +223,13 @@ function restoredMessage(result: Submitted["result"]): string {
   }. gate restored them and blocked this session: stop, and tell the user what happened.`;
 }
 
-/** What the sandbox refused, and how to ask for more. */
+/** Tells the state of changes that a command made to a copy of the project. */
+function heldChangesMessage(result: Submitted["result"]): string {
+  const held = z.object({ note: z.string() }).safeParse(result?.held_changes).data;
+  return held ? ` ${held.note}` : "";
+}
+
+/** Tells what the sandbox refused, and how to ask for more. */
 function wallsMessage(result: Submitted["result"]): string {
   const walls = z.array(z.string()).safeParse(result?.walls).data ?? [];
   if (walls.length === 0) return "";
@@ -227,6 +239,10 @@ function wallsMessage(result: Submitted["result"]): string {
     "call run_command again with outside_sandbox: true and a reason; a person then decides.";
 }
 
+const STEPS_ALLOWED =
+  "Approved. Nothing was done so far: call the tool of each step now, with exactly " +
+  "its arguments and in this order.";
+
 function approvedMessage(action: Action): string {
   switch (action.execution) {
     case "none":
@@ -234,6 +250,7 @@ function approvedMessage(action: Action): string {
     case "running":
       return "Approved and still running. Call await_action with this action_id for the result.";
     case "succeeded":
+      if (toolOf(action.tool).leases) return STEPS_ALLOWED;
       return action.edited
         ? "Done, but a reviewer changed it before approving. Continue from the final version."
         : "Done.";

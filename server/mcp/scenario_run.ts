@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { CallToolResult } from "./sdk.ts";
+import { quote } from "../shown/quote.ts";
 
 const header = z.string().min(1).max(8_000).regex(/^[\w!#$%&'*+.^`|~-]+:[^\r\n]*$/);
 const path = z.string().min(1).max(4_096).refine((text) => !text.startsWith("-"));
@@ -115,8 +116,4 @@ function messageOf({ summary: { executed, failed }, exit_code }: z.infer<typeof 
   if (failed === 0) return `All ${executed} executed scenarios passed or decided nothing.`;
   const critical = exit_code === 2 ? ", some of them critical" : "";
   return `${failed} of ${executed} executed scenarios failed${critical}: see failures.`;
-}
-
-function quote(word: string): string {
-  return /^[\w./:@=+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,6 +6,7 @@ import {
   ReadFileInput,
   RollbackToolInput,
   RunCommandInput,
+  SubmitPlanInput,
   WriteFileInput,
 } from "../actions/submit/schema.ts";
 import { type GateTool, WaitInput } from "../actions/schema.ts";
@@ -110,6 +111,14 @@ export const TOOLS: readonly GateMcpTool[] = [
     output: ActionResult.extend(ScenarioRunAnswer),
     run: runScenarios,
   },
+  submitting("submit_plan", SubmitPlanInput, {
+    title: "Submit a plan",
+    description:
+      "Asks a person once about several actions; does none of them. After the approval " +
+      "call each tool with exactly the arguments of its step, in this order. No step may need " +
+      `what an earlier one writes. ${HELD}`,
+    annotations: { ...WRITES, destructiveHint: false, idempotentHint: true },
+  }),
   {
     name: "await_action",
     title: "Wait for a held action",
@@ -205,7 +214,8 @@ async function submit(
         tool,
         input,
         session_id,
-        ...tool === "run_command" && { search_path: context.search_path },
+        ...(tool === "run_command" || tool === "submit_plan") &&
+          { search_path: context.search_path },
       },
       { project: project_id, session },
       { ...call, wait_ms },

@@ -4,7 +4,7 @@ import type { PathFacts } from "./request.ts";
 
 /** Which of the files below a folder a program reads. */
 export interface Below {
-  /** What it leaves out. */
+  /** The names that it leaves out. */
   skips: readonly Pattern[];
   /** The only names of files that it reads; empty for every name. */
   only: readonly Pattern[];
@@ -47,7 +47,7 @@ interface Walk {
   cwd: string;
   list: ListFolder;
   resolve: (path: string) => PathFacts;
-  /** What the repository ignores. */
+  /** The names that the repository ignores. */
   ignored: readonly Pattern[];
   /** Whether a list of ignored names in this folder takes one back. */
   takesBack: (folder: string) => boolean;

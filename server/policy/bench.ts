@@ -70,16 +70,29 @@ const TEMPLATES = ["strict", "balanced", "permissive"] as const;
 const UNNAMED = { category: "uncategorised" };
 const ROOT = "/home/dev/project";
 const ENGINE = { engine: "bubblewrap" };
-const AROUND: Surroundings = {
-  roots: [ROOT],
-  user_home: "/home/user",
-  gate_home: "/home/user/.gate",
-  port: 47000,
-  resolve: (path) => {
-    const folded = absolutePath(path, ROOT);
-    return { lexical: folded, real: folded };
-  },
-};
+const AROUND = imaginedMachine(ROOT);
+
+/** A machine without a disk, with one project: each path is its own real path. */
+export function imaginedMachine(root: string): Surroundings {
+  return {
+    roots: [root],
+    user_home: "/home/user",
+    gate_home: "/home/user/.gate",
+    port: 47000,
+    resolve: (path) => {
+      const folded = absolutePath(path, root);
+      return { lexical: folded, real: folded };
+    },
+  };
+}
+
+/** Reads each line of a table that is not blank; lines count from one. */
+export function readLines<Read>(
+  jsonl: string,
+  read: (line: string, number: number) => Read,
+): Read[] {
+  return jsonl.split("\n").flatMap((line, at) => line.trim() === "" ? [] : [read(line, at + 1)]);
+}
 
 /**
  * Scores the decisions on every case of a corpus (one JSON object a line).
@@ -87,16 +100,15 @@ const AROUND: Surroundings = {
  */
 export function scoreCorpus(jsonl: string, options: BenchOptions = {}): ScoreCard {
   const policyOf = policyFinder(options);
-  const all = jsonl.split("\n").flatMap((line, at) => {
-    if (line.trim() === "") return [];
-    const one = readCase(line, at + 1);
-    const { compiled, name } = policyOf(one.policy, at + 1);
+  const all = readLines(jsonl, (line, number) => {
+    const one = readCase(line, number);
+    const { compiled, name } = policyOf(one.policy, number);
     const command = fillPlaceholders(one.command);
     const request = { kind: "command" as const, command, cwd: ROOT };
     const { effect } = evaluate(compiled, request, AROUND).decision;
     const { decision } = evaluate(compiled, request, { ...AROUND, sandbox: ENGINE });
     const right = isRight(one.expect, effect);
-    return [{ one, name, effect, sandboxed: decision.effect, right }];
+    return { one, name, effect, sandboxed: decision.effect, right };
   });
   const decided = all.filter(({ one }) => one.expect !== "any");
   const [stop, allow] = (["stop", "allow"] as const).map((expect) => {

@@ -1,7 +1,7 @@
 import { GateError } from "../errors.ts";
 import type { CompiledRule } from "./finding.ts";
 import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "./glob.ts";
-import { isStatic, isWild } from "./holes.ts";
+import { HOLE, isStatic, isWild } from "./holes.ts";
 import { baseName, lastName, type Read, readCommand, SHELLS } from "./programs/grammar.ts";
 import { hasOpenCode } from "./programs/computing.ts";
 import { isDescribed } from "./programs/described.ts";
@@ -267,18 +267,36 @@ function mayNameAny({ words, operands, wild, open }: Read): boolean {
   return wild || open || !words.every(isStatic) || !operands.every(isStatic);
 }
 
+const NO_RULES: readonly CommandRule[] = [];
+
+/** The words of a program, as far as a quick test needs them. */
+export interface Given {
+  /** Whether one of them is an option. */
+  option: boolean;
+  has(word: string): boolean;
+}
+
 /** Command rules indexed by the program and a word that they name, so that a thousand cost little. */
 export class CommandIndex {
   readonly #named = new Map<string, RuleIndex<CommandRule>>();
-  /** Rules about several programs or any. */
   readonly #open: CommandRule[] = [];
   /** Rules that forbid one program some words, by the longest of them. */
   readonly #worded = new Map<string, CommandRule[]>();
   readonly #all: CommandRule[] = [];
+  /** The rules of `naming`, found once for each program. */
+  readonly #naming = new Map<string, readonly CommandRule[]>();
   readonly #of_one_program = new Set<CommandRule>();
+  /** The longest literal word that a rule about one program needs. */
+  readonly #needed = new Map<CommandRule, string>();
+
+  /** Rules about several programs or any. */
+  get open(): readonly CommandRule[] {
+    return this.#open;
+  }
 
   add(rule: CommandRule): void {
     this.#all.push(rule);
+    this.#naming.clear();
     const name = programOf(rule.compiled);
     if (name === null) {
       this.#open.push(rule);
@@ -288,6 +306,7 @@ export class CommandIndex {
     const index = this.#named.get(name) ?? new RuleIndex();
     const [word] = neededWord(rule.compiled);
     index.add(rule, word === undefined ? [] : [word]);
+    if (word !== undefined) this.#needed.set(rule, word);
     if (word !== undefined && rule.effect !== "allow" && rule.compiled.length === 1) {
       this.#worded.set(word, [...this.#worded.get(word) ?? [], rule]);
     }
@@ -296,16 +315,35 @@ export class CommandIndex {
 
   /** The rules that name this program and forbid something, each about one program. */
   naming(program: string): readonly CommandRule[] {
-    const named = this.#named.get(program)?.all ?? [];
-    const shells = program === "sh" ? this.#open : [];
-    return [...named, ...shells].filter(({ compiled, effect }) =>
+    const index = this.#named.get(program);
+    if (!index && program !== "sh") return NO_RULES;
+    const known = this.#naming.get(program);
+    if (known) return known;
+    const shells = program === "sh" ? this.#open : NO_RULES;
+    const found = [...index?.all ?? NO_RULES, ...shells].filter(({ compiled, effect }) =>
       effect !== "allow" && compiled.length === 1
     );
+    this.#naming.set(program, found);
+    return found;
+  }
+
+  /** The rules that deny this program some words, as far as they may be among its own. */
+  denying(program: string, given: Given): readonly CommandRule[] {
+    return this.naming(program).filter((rule) => {
+      const { effect, compiled } = rule;
+      if (effect !== "deny" || (!given.option && compiled[0]!.read.options.length > 0)) {
+        return false;
+      }
+      const needed = this.#needed.get(rule);
+      return needed === undefined || given.has(needed);
+    });
   }
 
   /** The rules that forbid these words to another program, which this one may be under a new name. */
   renamed({ argv: [program, ...args] }: Unit): readonly CommandRule[] {
-    const rules = new Set(args.flatMap((word) => this.#worded.get(word) ?? []));
+    const rules = new Set<CommandRule>();
+    for (const word of args) for (const rule of this.#worded.get(word) ?? NO_RULES) rules.add(rule);
+    if (rules.size === 0) return NO_RULES;
     return [...rules].filter(({ compiled: [stage] }) => {
       const name = stage!.read.words[0]!;
       return name !== program && matchForbidden(stage!, readCommand(name, args)) === "yes";
@@ -317,14 +355,21 @@ export class CommandIndex {
     return this.#of_one_program.has(rule);
   }
 
+  /** The rules whose program may begin with the known part of a name. */
+  #beginningAs(name: string): readonly CommandRule[] {
+    const front = name.slice(0, name.search(HOLE)).toLowerCase();
+    if (front === "" || isWild(name)) return this.#all;
+    return this.#all.filter(({ compiled }) => programOf(compiled)?.startsWith(front) ?? true);
+  }
+
   /** The rules that may match a unit. */
   candidates(unit: Unit): readonly CommandRule[] {
     const program = unit.argv[0] ?? "";
-    if (!isStatic(program)) return this.#all;
+    if (!isStatic(program)) return this.#beginningAs(lastName(program));
     const named = this.#named.get(baseName(program).toLowerCase());
     if (!named) return this.#open;
     const { read } = unit;
     const rules = mayNameAny(read) ? named.all : named.under([...read.words, ...read.operands]);
-    return [...rules, ...this.#open];
+    return this.#open.length === 0 ? rules : [...rules, ...this.#open];
   }
 }

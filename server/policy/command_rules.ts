@@ -8,7 +8,7 @@ import { namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { findUnproved, proveCommand } from "./proof_rules.ts";
 import { HEAD } from "./protect.ts";
-import { protectGate } from "./protect_command.ts";
+import { mayBeGate, protectGate } from "./protect_command.ts";
 import { findObstacles } from "./obstacles.ts";
 import type { CommandRequest, EvaluationOptions, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
@@ -22,6 +22,7 @@ import { wordsIn } from "./interpret/suspects.ts";
 import type { CommandAnalysis, Doubt, Effect, Suspect, Unit } from "./interpret/unit.ts";
 import { matchOwnTool, matchTools } from "./tool_rules.ts";
 import { evaluateTracked } from "./tracked_rules.ts";
+import { evaluateWritten } from "./written_rules.ts";
 
 /** Evaluates a command: each program in it, each file that it touches, and the tool rules. */
 export const decideCommand: Decide<CommandRequest> = (policy, request, options) => {
@@ -30,19 +31,26 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   const analysed = analyse(command, { cwd, user_home, script });
   const { units, effects, doubts, suspects } = analysed;
   // Only the plain name matches a host's own shell; it is no tool of the gate.
-  const tool = request.tool === undefined
+  const tool = policy.tools.length === 0
+    ? []
+    : request.tool === undefined
     ? matchTools(policy, { tool: "run_command", input: { ...request } })
     : matchOwnTool(policy, { tool: request.tool, input: { ...request } });
   const named = namedPaths(analysed, cwd);
   const findings = doubts.map(toFinding);
-  const process = named.paths.find((path) => OF_A_PROCESS.test(path));
+  const process = named.paths.find((path) => path.startsWith("/proc/") && OF_A_PROCESS.test(path));
   if (process !== undefined) findings.push(throughProcess(process));
-  const evaluated = { units, possible: new Set<CommandRule>(), around: options };
+  const evaluated = {
+    units,
+    possible: new Set<CommandRule>(),
+    met: new Set<string>(),
+    around: options,
+  };
+  const may_be_gate = mayBeGate(named.words, options);
   for (const written of units) {
-    for (const unit of [written, ...behindLinks(written, options)]) {
-      for (const finding of evaluateUnit(policy, unit, evaluated)) {
-        findings.push({ ...finding, text: unit.text, about: { unit } });
-      }
+    evaluateUnit(policy, written, evaluated, may_be_gate, findings);
+    for (const unit of behindLinks(written, options)) {
+      evaluateUnit(policy, unit, evaluated, true, findings);
     }
   }
   const evaluateFile = (effect: Effect) =>
@@ -61,7 +69,9 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   }
   for (const one of suspects) findings.push(...evaluateSuspect(policy, one, options));
   findings.push(...evaluateNames(analysed, options), ...tool);
-  const is_denied = findings.some(({ effect }) => effect === "deny");
+  const isDenied = () => findings.some(({ effect }) => effect === "deny");
+  if (analysed.is_cut && !isDenied()) findings.push(...evaluateWritten(policy, request, options));
+  const is_denied = isDenied();
   const proof = is_denied || options.is_guest
     ? undefined
     : proveCommand(request, analysed, options);
@@ -77,11 +87,13 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   return { findings: [...findings, ...findUnproved(command, proof)], ...known };
 };
 
-/** What the evaluation of each unit of a command shares. */
+/** The state that the evaluations of all units of a command share. */
 interface Evaluated {
   units: readonly Unit[];
   /** The rules that a unit with an unknown program may match: of several, one asks. */
   possible: Set<CommandRule>;
+  /** The words of the units with an unknown program, which the rules about one program have met. */
+  met: Set<string>;
   around: Surroundings;
 }
 
@@ -106,9 +118,9 @@ function toFinding({ reason, text }: Doubt): Finding {
 }
 
 /** The programs that a path leads to through links, so that rules about them match. */
-function behindLinks(unit: Unit, { resolve }: Surroundings): Unit[] {
-  const [program = "", ...args] = unit.argv;
-  if (!program.includes("/")) return [];
+function behindLinks(unit: Unit, { resolve }: Surroundings): readonly Unit[] {
+  if (!unit.argv[0]?.includes("/")) return NO_UNITS;
+  const [program, ...args] = unit.argv;
   const places = unit.folders.map((folder) =>
     program.startsWith("/") ? program : `${folder}/${program}`
   );
@@ -116,10 +128,13 @@ function behindLinks(unit: Unit, { resolve }: Surroundings): Unit[] {
     const { real } = resolve(place);
     const name = baseName(real);
     if (name === baseName(program)) return [];
-    return [{ ...unit, argv: [real, ...args], read: readCommand(name, args), passive: true }];
+    const argv = [real, ...args];
+    const spelled = argv.join("\0");
+    return [{ ...unit, argv, spelled, read: readCommand(name, args), passive: true }];
   });
 }
 
+const NO_UNITS: readonly Unit[] = [];
 const MOST_NAMES = 24;
 const MOST_LETTERS = 256;
 
@@ -139,7 +154,12 @@ function evaluateSuspect(
     const rules = policy.commands.naming(baseName(word).toLowerCase());
     if (rules.length === 0) return [];
     const argv = tokens.slice(at, at + 12).map((one) => one.word);
-    const unit = { ...SUPPOSED, argv, read: readCommand(baseName(word), argv.slice(1)) };
+    const unit = {
+      ...SUPPOSED,
+      argv,
+      spelled: argv.join("\0"),
+      read: readCommand(baseName(word), argv.slice(1)),
+    };
     return rules.filter(({ compiled }) =>
       (begins || word.includes("/") || !isBare(compiled)) &&
       matchUnit(compiled, unit, [], true) === "yes"
@@ -179,14 +199,30 @@ const SUPPOSED = {
   text: "",
 };
 
+/** Adds the findings about one program. */
 function evaluateUnit(
   policy: CompiledPolicy,
   unit: Unit,
-  { units, possible, around }: Evaluated,
+  evaluated: Evaluated,
+  may_be_gate: boolean,
+  findings: Finding[],
+): void {
+  for (const finding of judgeUnit(policy, unit, evaluated, may_be_gate)) {
+    findings.push({ ...finding, text: unit.text, about: { unit } });
+  }
+}
+
+function judgeUnit(
+  policy: CompiledPolicy,
+  unit: Unit,
+  { units, possible, met, around }: Evaluated,
+  may_be_gate: boolean,
 ): Finding[] {
-  const found = protectGate(unit, around);
+  const found = protectGate(unit, around, may_be_gate);
   const isUnknown = !isStatic(lastName(unit.argv[0] ?? ""));
-  for (const rule of policy.commands.candidates(unit)) {
+  for (
+    const rule of isUnknown ? rulesNotMet(policy, unit, met) : policy.commands.candidates(unit)
+  ) {
     const { compiled, effect, reason } = rule;
     if (effect === "allow" && unit.supposed) continue;
     const isPossible = isUnknown && policy.commands.isOfOneProgram(rule);
@@ -203,6 +239,22 @@ function evaluateUnit(
   found.push(...renamed(policy, unit));
   found.push(byDefault(policy.defaultEffect, `"${shortened(unit.argv)}"`));
   return found;
+}
+
+/**
+ * The rules that may match a program of unknown name. One that may be any program meets the rules
+ * about one program once for the same words: the name decides nothing.
+ */
+function rulesNotMet(
+  { commands }: CompiledPolicy,
+  unit: Unit,
+  met: Set<string>,
+): readonly CommandRule[] {
+  const [program = "", ...words] = unit.argv;
+  const key = isWild(lastName(program)) && unit.pipes.length === 0 ? words.join("\0") : null;
+  if (key !== null && met.has(key)) return commands.open;
+  if (key !== null) met.add(key);
+  return commands.candidates(unit);
 }
 
 const MOST_SHOWN = 200;
@@ -321,18 +373,22 @@ function atMostAsk(finding: Finding): Finding {
 }
 
 function toAnalysis({ units, effects, unresolved }: CommandAnalysis, cwd: string): Analysis {
-  const certain = effects.filter((one) => !one.implied && !one.uncertain && !one.guessed);
-  const pathsOf = (op: Effect["op"]) => {
-    const named = certain.filter((one) => one.op === op);
-    return [...new Set(named.map((one) => show(seenFrom(one.path, cwd))))];
-  };
+  const [read, written, deleted] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const { op, path, implied, uncertain, guessed } of effects) {
+    if (implied || uncertain || guessed) continue;
+    const paths = op === "read" ? read : op === "write" ? written : deleted;
+    paths.add(show(seenFrom(path, cwd)));
+  }
+  const commands: string[][] = [];
+  for (const { supposed, argv } of units) {
+    if (!supposed && !/^\w+=/.test(argv[0] ?? "")) commands.push(argv.map(show));
+  }
   return {
-    commands: units.filter(({ supposed, argv }) => !supposed && !/^\w+=/.test(argv[0] ?? ""))
-      .map(({ argv }) => argv.map(show)),
-    reads: pathsOf("read"),
-    writes: pathsOf("write"),
-    deletes: pathsOf("delete"),
-    unresolved: [...new Set(unresolved)],
+    commands,
+    reads: [...read],
+    writes: [...written],
+    deletes: [...deleted],
+    unresolved: unresolved.length === 0 ? [] : [...new Set(unresolved)],
   };
 }
 
@@ -342,5 +398,6 @@ const STREAMS = /^\/dev\/(stdin|stdout|stderr|fd\/\d+)$/;
 
 /** Devices that keep nothing, unless a link leads to or from them. */
 function isDevice({ lexical, real }: PathFacts): boolean {
-  return DEVICES.test(lexical) && (DEVICES.test(real) || STREAMS.test(lexical));
+  return lexical.startsWith("/dev/") && DEVICES.test(lexical) &&
+    (DEVICES.test(real) || STREAMS.test(lexical));
 }

@@ -2,6 +2,7 @@ import { builtin, type Finding, toDecision, UNPROVED } from "./finding.ts";
 import { meter } from "./meter.ts";
 import type { CompiledPolicy, Evaluation } from "./policy.ts";
 import type { EvaluationOptions } from "./request.ts";
+import { isDemanded, networkIn } from "./sandbox.ts";
 import type { Decision, Sandbox } from "./schema.ts";
 
 /** The list of the builtin rule about commands in the sandbox. */
@@ -20,10 +21,10 @@ export function contain(
   const { decision, asks } = evaluation;
   const { mode, answers } = policy.sandbox;
   if (decision.effect === "deny" || policy.error !== null) return evaluation;
-  if (!engine) return mode === "always" ? withoutEngine(evaluation) : evaluation;
+  if (!engine) return isDemanded(policy.sandbox) ? withoutEngine(evaluation) : evaluation;
   if (mode === "off") return evaluation;
-  const sandbox = sandboxOf(policy, engine.engine, { roots, user_home, gate_home });
-  const everywhere = mode === "always" ? sandbox : null;
+  const sandbox = sandboxOf(policy, engine, { roots, user_home, gate_home });
+  const everywhere = isDemanded(policy.sandbox) ? sandbox : null;
   if (decision.effect === "allow") {
     return { ...evaluation, decision: { ...decision, sandbox: everywhere } };
   }
@@ -94,7 +95,7 @@ function allowed({ reason }: Decision, sandbox: Sandbox): Decision {
   return { ...toDecision(finding), sandbox };
 }
 
-/** Under `always` no command may run bare without a person. */
+/** Where the policy demands the sandbox, no command may run bare without a person. */
 function withoutEngine(evaluation: Evaluation): Evaluation {
   if (evaluation.decision.effect !== "allow") return evaluation;
   const why = "The policy wants every command in a sandbox, and here gate cannot make one; " +
@@ -113,19 +114,24 @@ const MOST_LISTED = 60;
 
 /** The sandbox that a policy makes, as a person reads it. */
 export function sandboxOf(
-  { sandbox: { network, hosts, writable }, rules }: CompiledPolicy,
-  engine: string,
+  { sandbox: { mode, writable, ...reach }, rules }: CompiledPolicy,
+  { engine, opened }: NonNullable<EvaluationOptions["sandbox"]>,
   { roots, user_home, gate_home }: Pick<EvaluationOptions, "roots" | "user_home" | "gate_home">,
 ): Sandbox {
+  const given = { ...reach, hosts: [...reach.hosts, ...opened?.hosts ?? []] };
+  const { network, hosts } = networkIn(given, engine);
   const blocked = rules.filter(({ list }) => list === "blockedPaths").map(({ pattern }) => pattern);
   const home = gate_home.startsWith(`${user_home}/`) ? ["~"] : ["~", gate_home];
   const masked = [...new Set([...blocked, ...home])];
   const more = masked.length - MOST_LISTED;
+  const reached = [...new Set(hosts)];
   return {
     engine,
     network,
     masked: more > 0 ? [...masked.slice(0, MOST_LISTED), `and ${more} more`] : masked,
-    writable: [...roots, ...writable],
-    ...hosts.length > 0 && { hosts },
+    writable: [...new Set([...roots, ...writable, ...opened?.writable ?? []])],
+    ...reached.length > 0 && { hosts: reached },
+    ...opened && opened.readable.length > 0 && { readable: [...opened.readable] },
+    ...mode === "review" && { held_back: true as const },
   };
 }

@@ -23,9 +23,11 @@ export function evaluate(
   request: Request,
   options: EvaluationOptions,
 ): Evaluation {
-  const found = strictestOf(
-    layersOf(policy, options).map(({ layer, options }) => evaluateLayer(layer, request, options)),
-  );
+  const found = policy.layers.length === 0
+    ? evaluateLayer({ compiled: policy }, request, options)
+    : strictestOf(
+      layersOf(policy, options).map(({ layer, options }) => evaluateLayer(layer, request, options)),
+    );
   return request.kind === "command" ? contain(found, policy, options) : found;
 }
 
@@ -38,8 +40,8 @@ export function evaluateLayer(
   if (compiled.error !== null) return denied("config-error", compiled.error);
   meter.reset();
   try {
-    const { findings, ...found } = decide(compiled, request, options);
-    const { analysis = null, units = [], named = null, proof = null, obstacles = none } = found;
+    const found = decide(compiled, request, options);
+    const { findings, analysis = null, units = [], named = null, proof = null } = found;
     const ranked = rank(finding ? [...findings, finding] : findings);
     const [winner] = ranked;
     return {
@@ -51,7 +53,7 @@ export function evaluateLayer(
       units,
       named,
       proof,
-      obstacles,
+      obstacles: found.obstacles ?? none,
       outside: null,
       sandbox_refused: null,
     };

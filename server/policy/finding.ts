@@ -63,8 +63,8 @@ export function isBuiltin({ rule }: Finding): boolean {
 }
 
 /** Sorts the findings: the strictest first, equally strict ones by their source. */
-export function rank(findings: readonly Finding[]): Finding[] {
-  return findings.toSorted((a, b) => weight(b) - weight(a));
+export function rank(findings: readonly Finding[]): readonly Finding[] {
+  return findings.length < 2 ? findings : findings.toSorted((a, b) => weight(b) - weight(a));
 }
 
 const EFFECT_WEIGHT: Record<Effect, number> = { deny: 100, ask: 50, allow: 0 };
@@ -85,9 +85,11 @@ export function toDecision({ effect, rule, reason, alternative }: Finding): Deci
 
 /** The rules that applied, each once, in the order of the findings. */
 export function rulesOf(findings: readonly Finding[]): Rule[] {
+  const rules = new Set<Rule>();
+  for (const { rule } of findings) if (rule) rules.add(rule);
+  if (rules.size < 2) return [...rules];
+  // A builtin rule is made anew for each finding.
   const seen = new Map<string, Rule>();
-  for (const { rule } of findings) {
-    if (rule) seen.set(`${rule.source} ${rule.list} ${rule.pattern}`, rule);
-  }
+  for (const rule of rules) seen.set(`${rule.source} ${rule.list} ${rule.pattern}`, rule);
   return [...seen.values()];
 }

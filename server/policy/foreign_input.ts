@@ -1,3 +1,5 @@
+import { quote } from "../shown/quote.ts";
+
 /** How a text of an input is read: as a command, as code or other words for a program, or as text. */
 export type TextKind = "command" | "code" | "path" | "text";
 
@@ -51,7 +53,7 @@ export function textsOf(input: unknown): Place[] {
   const walkList = (list: unknown[], kind: TextKind, where: string, depth: number): void => {
     const isWords = list.length > 1 && list.every((word) => typeof word === "string");
     if (isWords && kind !== "text" && kind !== "path") {
-      add({ text: list.map(quoted).join(" "), kind, where });
+      add({ text: list.map((one) => quote(String(one))).join(" "), kind, where });
     }
     const each = isWords && kind === "command" ? "code" : kind;
     for (const [i, entry] of list.entries()) walk(entry, each, `${where}[${i}]`, depth + 1);
@@ -89,12 +91,9 @@ function commandLineOf(value: Record<string, unknown>): string | null {
   )?.[1];
   if (program === undefined || args === undefined) return null;
   const words = Array.isArray(args)
-    ? args.filter((one) => typeof one === "string" || typeof one === "number").map(quoted)
+    ? args.filter((one) => typeof one === "string" || typeof one === "number").map((one) =>
+      quote(String(one))
+    )
     : [String(args)];
   return [String(program), ...words].join(" ");
-}
-
-function quoted(word: unknown): string {
-  const text = String(word);
-  return /^[\w./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

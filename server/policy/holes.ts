@@ -72,10 +72,12 @@ export function asOneWord(text: string): string {
 
 /** Joins adjacent holes into one. */
 export function collapse(text: string): string {
-  return text.replace(UNKNOWNS, (holes) => holes.includes(SPLIT) ? SPLIT : ANY);
+  if (!UNKNOWNS.test(text)) return text;
+  return text.replace(UNKNOWNS_EACH, (holes) => holes.includes(SPLIT) ? SPLIT : holes[0]!);
 }
 
-const UNKNOWNS = /[\uFDD0\uFDD1]{2,}/g;
+const UNKNOWNS = /[\uFDD0\uFDD1]{2}|\uFDD2{2}|\uFDD3{2}/;
+const UNKNOWNS_EACH = /[\uFDD0\uFDD1]{2,}|\uFDD2{2,}|\uFDD3{2,}/g;
 
 /** One hole that covers all values. */
 export function generalise(values: readonly string[]): string {

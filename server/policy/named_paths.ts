@@ -23,24 +23,26 @@ export interface NamedPaths {
  */
 export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): NamedPaths {
   const words = new Set<string>();
-  const certain = effects.filter((one) => !one.on_disk);
-  const paths = new Set(certain.map(({ path, walked }) => walked ?? absolutePath(path, cwd)));
+  const paths = new Set<string>();
+  const accesses: NamedPaths["accesses"] = [];
+  const deletes: string[] = [];
+  for (const { op, path, walked, implied, on_disk } of effects) {
+    const full = walked ?? absolutePath(path, cwd);
+    if (!on_disk) paths.add(full);
+    if (!implied && isStatic(path)) accesses.push({ access: op, path: full });
+    if (op === "delete") deletes.push(full);
+  }
   for (const { argv, folders } of units) {
     for (const folder of folders) if (folder !== cwd) paths.add(folder);
     for (const word of argv) {
       words.add(word);
-      const part = paths.size < MAX_PATHS ? partOf(word) : null;
-      if (part === null) continue;
+      if (paths.size >= MAX_PATHS) continue;
+      const part = partOf(word);
       // Not folded: the kernel goes to the parent of the folder that a link leads to.
-      for (const folder of part.startsWith("/") ? [""] : folders) {
-        if (paths.size < MAX_PATHS) paths.add(folder === "" ? part : `${folder}/${part}`);
-      }
+      if (part?.startsWith("/")) paths.add(part);
+      else if (part !== null) { for (const folder of folders) paths.add(`${folder}/${part}`); }
     }
   }
-  const accesses = effects.filter(({ path, implied }) => !implied && isStatic(path))
-    .map(({ op, path, walked }) => ({ access: op, path: walked ?? absolutePath(path, cwd) }));
-  const deletes = effects.filter(({ op }) => op === "delete")
-    .map(({ path, walked }) => walked ?? absolutePath(path, cwd));
   return { paths: [...paths], accesses, deletes, words: [...words] };
 }
 

@@ -4,9 +4,10 @@ import { isStatic, isWild, show } from "./holes.ts";
 import { filesOf, type ListFolder } from "./interpret/globs.ts";
 import type { CommandAnalysis, Effect, Unit } from "./interpret/unit.ts";
 import { discardsWork } from "./programs/git_discards.ts";
+import { isListed } from "./listed_hosts.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import type { CommandRequest, EvaluationOptions } from "./request.ts";
-import { reachOf } from "./sandbox.ts";
+import { networkIn, reachOf } from "./sandbox.ts";
 import { findSecretsInGit } from "./tracked_rules.ts";
 
 /** A command that deletes more files than this is asked about; a sandbox lets it write the project. */
@@ -25,8 +26,11 @@ export function findObstacles(
   if (options.is_guest) return ["it touches another project, whose files are not in the sandbox"];
   if (analysed.is_cut) return ["gate did not analyse the whole command, so a rule may forbid it"];
   const units = analysed.units.filter(({ supposed }) => !supposed);
+  const { network } = policy.sandbox;
+  const hosts = [...policy.sandbox.hosts, ...options.sandbox?.opened?.hosts ?? []];
+  const reach = networkIn({ network, hosts }, options.sandbox?.engine ?? "none");
   const obstacles = [
-    ...units.flatMap((unit) => needing(unit, policy, analysed.goes_on)),
+    ...units.flatMap((unit) => needing(unit, analysed.goes_on, reach)),
     ...hidden(analysed, options),
     ...deleting(analysed, options),
     ...units.filter((unit) => discardsWork(unit, cwd, options.list)).map(({ text }) =>
@@ -43,9 +47,9 @@ export function findObstacles(
   return [...new Set(obstacles)];
 }
 
-function needing(unit: Unit, policy: CompiledPolicy, goes_on: boolean): string[] {
+function needing(unit: Unit, goes_on: boolean, reach: Reached): string[] {
   const need = needOf(unit.argv);
-  if (need === null || isMet(need, policy, goes_on)) return [];
+  if (need === null || isMet(need, goes_on, reach)) return [];
   return [`${DESCRIBED[need.kind](show(need.about))}`];
 }
 
@@ -57,26 +61,25 @@ const DESCRIBED: Record<Need["kind"], (about: string) => string> = {
   privilege: (about) => `"${about}" needs more rights than a sandbox gives`,
 };
 
-/** Whether the network of the sandbox is enough. */
-function isMet({ kind, hosts }: Need, { sandbox }: CompiledPolicy, goes_on: boolean): boolean {
-  if (kind !== "fetch") return false;
-  if (reachOf(sandbox.network) === reachOf("all")) return true;
-  // Another part of the same command may be the server.
-  if (hosts.length > 0 && hosts.every(isLoopback)) return goes_on && sandbox.network !== "none";
-  return sandbox.hosts.length > 0 && hosts.every((host) => isListed(host, sandbox.hosts));
-}
+/** The network and the hosts that commands in the sandbox reach. */
+type Reached = Pick<CompiledPolicy["sandbox"], "network" | "hosts">;
 
-function isListed(host: string, listed: readonly string[]): boolean {
-  return listed.some((one) =>
-    one.startsWith("*.") ? host.endsWith(one.slice(1).toLowerCase()) : host === one.toLowerCase()
-  );
+/** Whether the network of the sandbox is enough. */
+function isMet({ kind, hosts }: Need, goes_on: boolean, reach: Reached): boolean {
+  if (kind !== "fetch") return false;
+  if (reachOf(reach.network) === reachOf("all")) return true;
+  // Another part of the same command may be the server.
+  if (hosts.length > 0 && hosts.every(isLoopback)) return goes_on && reach.network !== "none";
+  return reach.hosts.length > 0 &&
+    hosts.every((host) => isListed({ host, port: null }, reach.hosts));
 }
 
 /** The files of the home folder that the command certainly reads or runs; a sandbox hides them. */
 function hidden(
   { units, effects }: CommandAnalysis,
-  { roots, user_home, resolve }: EvaluationOptions,
+  { roots, user_home, resolve, sandbox }: EvaluationOptions,
 ): string[] {
+  const opened = sandbox?.opened?.readable ?? [];
   const programs = units.filter(({ supposed }) => !supposed).map(({ argv }) => argv[0] ?? "");
   const reads = effects.filter(({ op, uncertain, implied, guessed, unexplained, on_disk }) =>
     op === "read" && !uncertain && !implied && !guessed && !unexplained && !on_disk
@@ -85,7 +88,8 @@ function hidden(
     if (!path.startsWith(`${user_home}/`) || !isStatic(path)) return false;
     const { lexical } = resolve(path);
     const isShown = roots.some((root) => lexical === root || lexical.startsWith(`${root}/`));
-    return !isShown && !TOOLS.test(lexical.slice(user_home.length + 1));
+    return !isShown && !opened.includes(lexical) &&
+      !TOOLS.test(lexical.slice(user_home.length + 1));
   });
   return found === undefined ? [] : [`"${found}" is in the home folder, which a sandbox hides`];
 }

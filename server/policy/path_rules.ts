@@ -70,7 +70,9 @@ function matchRules(
   if (access === "delete" && holdsRoot(names.at(-1)!, around)) {
     found.push(builtin("ask", "never-automatic", "/", "This deletes the project's own folder"));
   }
-  if (names.some(({ path }) => OF_A_PROCESS.test(path))) found.push(throughProcess(facts.lexical));
+  if (names.some(({ path }) => path.startsWith("/proc/") && OF_A_PROCESS.test(path))) {
+    found.push(throughProcess(facts.lexical));
+  }
   if (access === "delete") found.push(...holdsHome(names, around));
   if (isWild(facts.lexical)) {
     if (access !== "read") found.push(unknownTarget(access, facts.lexical));
@@ -80,7 +82,7 @@ function matchRules(
   return found;
 }
 
-/** What the rules say about a path, whatever the access. */
+/** The findings about a path that hold for every access. */
 interface LookedUp {
   malformed: Finding | null;
   names: PathNames[];
@@ -135,7 +137,8 @@ function malformedBecause(path: string): string | null {
   if (path.length > 4_096) return "it is longer than 4,096 characters";
   const isPrintable = PRINTABLE.test(path);
   if (!isPrintable && HIDDEN.test(path)) return "it has control or invisible characters";
-  if (path.length > MOST_BYTES / 3 && path.split("/").some(isTooLong)) {
+  const most = isPrintable ? MOST_BYTES : MOST_BYTES / 3;
+  if (path.length > most && path.split("/").some(isTooLong)) {
     return `one of its names is longer than ${MOST_BYTES} bytes`;
   }
   if (path.includes("\\")) return "a backslash is a separator on some systems";
@@ -161,10 +164,15 @@ const BLANK_NAME = /(?:^|\/)\s+(?:\/|$)/;
 
 function apply(rule: PathRule, names: PathNames[]): Finding | null {
   const forbids = rule.effect !== "allow";
-  const matches = names.map((one) => matchPath(rule.compiled, one, forbids));
-  if (!forbids) return matches.every((match) => match === "yes") ? findingOf(rule) : null;
-  if (matches.includes("yes")) return findingOf(rule);
-  if (!matches.includes("maybe")) return null;
+  let [yes, maybe] = [0, 0];
+  for (const one of names) {
+    const match = matchPath(rule.compiled, one, forbids);
+    if (match === "yes") yes++;
+    else if (match === "maybe") maybe++;
+  }
+  if (!forbids) return yes === names.length ? findingOf(rule) : null;
+  if (yes > 0) return findingOf(rule);
+  if (maybe === 0) return null;
   const reason = `${rule.reason} (the path is not fully known)`;
   return { ...findingOf(rule), effect: "ask", reason, unsure: true };
 }

@@ -22,12 +22,16 @@ export function proveCommand(
   if ("unproved" in proof) return proof;
   const known = new Map<string, Unit[]>();
   for (const unit of judged) {
-    const key = JSON.stringify(unit.argv.map(show));
-    known.set(key, [...known.get(key) ?? [], unit]);
+    const key = show(unit.spelled);
+    const same = known.get(key);
+    if (same) same.push(unit);
+    else known.set(key, [unit]);
   }
   const isJudged = (one: ProvedCommand) => {
-    const same = known.get(JSON.stringify(one.written)) ??
-      judged.filter(({ argv }) => isSame(argv, one));
+    // A proved word has no zero byte, so words and their number tell the same command.
+    const spelled = known.get(one.written.join("\0"))
+      ?.filter(({ argv }) => argv.length === one.written.length);
+    const same = spelled?.length ? spelled : judged.filter(({ argv }) => isSame(argv, one));
     return same.length > 0 &&
       one.folders.every((folder) => same.some((unit) => unit.folders.includes(folder)));
   };

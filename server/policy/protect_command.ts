@@ -3,7 +3,7 @@ import { isStatic, isWild } from "./holes.ts";
 import type { Surroundings } from "./request.ts";
 import { readOptions, spec } from "./programs/options.ts";
 import { baseName } from "./programs/grammar.ts";
-import { absolutePath } from "./interpret/state.ts";
+import { absolutePath, leavesFolder } from "./interpret/state.ts";
 import type { Unit } from "./interpret/unit.ts";
 
 /** The `gate` commands that an agent may run; all others decide or configure. */
@@ -34,6 +34,7 @@ const HARMLESS_VERBS: Record<string, Set<string>> = {
   workspace: new Set(["list", "show"]),
   team: new Set(["list", "whoami"]),
   route: new Set(["list"]),
+  sandbox: new Set(["show"]),
   "global-config": new Set(["show"]),
   policy: new Set(["help", "test", "explain", "replay", "bench"]),
 };
@@ -43,16 +44,20 @@ const GATE = /^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
 const SOURCE = /(^|\/)(cli\/main\.ts|gate\.mjs)$/;
 const RUNTIMES = /^(node|nodejs|deno|bun|tsx)$/;
 const DECIDES =
-  /^(-\S+ )*(approve|reject|token|proof|grant|cleanup-mcp|global-config|config accept|project trust)/;
+  /^(-\S+ )*(approve|reject|token|proof|grant|cleanup-mcp|global-config|config accept|project trust|sandbox (open|close))/;
 const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 
-/** Denies, or asks about, commands against the gate itself, whatever the policy allows. */
-export function protectGate(unit: Unit, around: Surroundings): Finding[] {
+/**
+ * Denies, or asks about, commands against the gate itself, whatever the policy allows. `may_be_gate`
+ * is what `mayBeGate` says about words that include all of the unit's.
+ */
+export function protectGate(unit: Unit, around: Surroundings, may_be_gate = true): Finding[] {
   const name = baseName(unit.argv[0] ?? "");
   const found: Finding[] = [];
-  // One look at the whole text shows that most commands have nothing to do with the gate.
-  const text = unit.argv.join("\0");
-  if (NAMES_GATE.test(text)) found.push(...gateCommand(name, unit), ...scenarios(name, unit));
+  const text = unit.spelled;
+  if (may_be_gate && NAMES_GATE.test(text)) {
+    found.push(...gateCommand(name, unit), ...scenarios(name, unit));
+  }
   if (ENDS.has(name)) {
     found.push(
       ...killing(name, unit, around),
@@ -60,19 +65,35 @@ export function protectGate(unit: Unit, around: Surroundings): Finding[] {
       ...service(name, unit),
     );
   }
-  if (around.daemon_pid !== undefined && text.includes(String(around.daemon_pid))) {
-    found.push(...namingDaemon(name, unit, around.daemon_pid));
+  if (may_be_gate) {
+    if (around.daemon_pid !== undefined && text.includes(String(around.daemon_pid))) {
+      found.push(...namingDaemon(name, unit, around.daemon_pid));
+    }
+    if (text.includes(String(around.port)) || text.includes(".sock")) {
+      found.push(...calling(name, unit, around));
+    }
+    const folders = [around.gate_home, `${around.user_home}/.gate`];
+    if (folders.some((folder) => text.includes(folder))) found.push(...data(name, unit, folders));
   }
-  if (text.includes(String(around.port)) || text.includes(".sock")) {
-    found.push(...calling(name, unit, around));
-  }
-  const folders = [around.gate_home, `${around.user_home}/.gate`];
-  if (folders.some((folder) => text.includes(folder))) found.push(...data(name, unit, folders));
   found.push(...readingAbove(name, unit, around));
   return unit.supposed ? found.map((one) => ({ ...one, effect: "ask" as const })) : found;
 }
 
-/** What `GATE`, `SOURCE` and the scenario tool have in common. */
+/**
+ * Whether a word names the gate, its process, its port, a socket or its data. One look at all words
+ * of a command shows that most commands do not.
+ */
+export function mayBeGate(
+  words: readonly string[],
+  { daemon_pid, port, gate_home, user_home }: Surroundings,
+): boolean {
+  const text = words.join("\0");
+  return NAMES_GATE.test(text) || text.includes(String(port)) || text.includes(".sock") ||
+    (daemon_pid !== undefined && text.includes(String(daemon_pid))) ||
+    text.includes(gate_home) || text.includes(`${user_home}/.gate`);
+}
+
+/** A text without one of these has nothing to do with `GATE`, `SOURCE` or the scenario tool. */
 const NAMES_GATE = /gate|cli\/main\.ts|scenario-tool/;
 
 /** The programs that end others, or control services. */
@@ -265,8 +286,10 @@ const RECURSES = new Set("rg ag ack ugrep tar bsdtar gtar rsync zip 7z 7za cpio 
 
 /** Asks about programs that read everything below a folder which holds the gate's own data. */
 function readingAbove(name: string, unit: Unit, around: Surroundings): Finding[] {
-  const recurses = RECURSES.has(name) || isRecursive(name, unit.argv);
+  const recurses = RECURSES.has(name) || (MAY_RECURSE.has(name) && isRecursive(name, unit.argv));
   if (!recurses && (NAMES_ONLY.has(name) || unit.passive)) return [];
+  const isNear = recurses || unit.folders.some((from) => isAbove(from, around, true));
+  if (!isNear && !unit.argv.some(mayLead)) return [];
   // Links are followed only for programs that surely read folders, because that costs time.
   const holds = (word: string) =>
     unit.folders.some((from) => {
@@ -276,12 +299,13 @@ function readingAbove(name: string, unit: Unit, around: Surroundings): Finding[]
         : absolutePath(word, from);
       return isAbove(folder, around, recurses);
     });
-  const isNear = recurses || unit.folders.some((from) => isAbove(from, around, true));
   const named = new Set<string>();
   for (const arg of unit.argv.slice(1)) {
-    // Only such words lead from a folder beside the data to one above it.
-    if (!isNear && !arg.includes("/") && !arg.includes("..")) continue;
-    for (const word of arg.split(/[=:,]/)) if (/^[/.~\w]/.test(word)) named.add(word);
+    for (const word of PARTED.test(arg) ? arg.split(PARTED) : [arg]) {
+      // Only such words lead from a folder beside the data to one above it.
+      if (!isNear && !leavesFolder(word)) continue;
+      if (/^[/.~\w]/.test(word) && word.length <= LONGEST_PATH) named.add(word);
+    }
   }
   if (recurses && SEARCHES.test(name)) named.add(".");
   for (const word of named) {
@@ -292,8 +316,22 @@ function readingAbove(name: string, unit: Unit, around: Surroundings): Finding[]
   return [];
 }
 
+/** The signs between several names in one word. */
+const PARTED = /[=:,]/;
+
+/** Whether a word may lead to a folder that is not below the current one. */
+function mayLead(word: string): boolean {
+  return word.includes("/") || word.includes("..") || word.includes("~");
+}
+
+/** The system opens no longer path. */
+const LONGEST_PATH = 4_096;
+
 /** Without a folder in their arguments they search the current one. */
 const SEARCHES = /^(rg|ag|ack|ugrep|[efz]?grep|ggrep|git)$/;
+
+/** The programs that `isRecursive` knows. */
+const MAY_RECURSE = new Set("git grep egrep fgrep zgrep ggrep cp gcp scp diff zip".split(" "));
 
 function isRecursive(name: string, args: readonly string[]): boolean {
   if (name === "git") return args.some((arg) => arg.startsWith("--no-in"));

@@ -1,4 +1,4 @@
-import type { Requester } from "./schema.ts";
+import type { OpenedWalls, Requester } from "./schema.ts";
 import type { ListFolder } from "./interpret/globs.ts";
 import type { Repository } from "./tracked.ts";
 
@@ -78,7 +78,7 @@ export interface Surroundings {
    */
   is_guest?: boolean;
   /** The engine that can sandbox a command. Without one, everything is judged by its text alone. */
-  sandbox?: { engine: string } | null;
+  sandbox?: { engine: string; opened?: OpenedWalls } | null;
   /** The text of a script in the project's task file (`npm run build`), if it exists. */
   script?: (name: string, cwd: string) => string | null;
 }

@@ -13,7 +13,7 @@ export interface RiskSettings {
  * critical, so the weight of the strongest factor decides the level.
  */
 export const DEFAULT_WEIGHTS: Readonly<Record<RiskFactor, number>> = {
-  // What kind of file changes.
+  // The kind of the file that changes.
   ci: 55,
   deployment: 55,
   infrastructure: 55,
@@ -28,7 +28,7 @@ export const DEFAULT_WEIGHTS: Readonly<Record<RiskFactor, number>> = {
   shell_start: 60,
   system_file: 62,
   outside: 55,
-  // What happens to it.
+  // The kind of the change.
   creates: 2,
   overwrites: 6,
   moves: 5,
@@ -39,7 +39,7 @@ export const DEFAULT_WEIGHTS: Readonly<Record<RiskFactor, number>> = {
   deletes_everything: 90,
   many_files: 20,
   large: 10,
-  // What its content says.
+  // The content of the file.
   secret_in_content: 56,
   destructive_sql: 55,
   socket_mounted: 60,
@@ -49,7 +49,7 @@ export const DEFAULT_WEIGHTS: Readonly<Record<RiskFactor, number>> = {
   weakens_ci: 60,
   hidden_code: 55,
   opens_shell: 90,
-  // What a command does.
+  // The deeds of a command.
   cloud: 28,
   cloud_change: 55,
   cloud_destroy: 62,
@@ -86,7 +86,7 @@ export const DEFAULT_WEIGHTS: Readonly<Record<RiskFactor, number>> = {
   network_after_secret: 56,
   sends_secret: 90,
   foreign_change: 28,
-  // What is known about it.
+  // The known facts about the action.
   not_reversible: 26,
   guarded: 30,
   forbidden: 26,

@@ -53,6 +53,24 @@ export function reachOf(network: SandboxNetwork): number {
   return NETWORKS.indexOf(network);
 }
 
+/** The hosts and ports that a command reaches in the sandbox of this engine. */
+export function networkIn(
+  { network, hosts }: Pick<SandboxPolicy, "network" | "hosts">,
+  engine: string,
+): Pick<SandboxPolicy, "network" | "hosts"> {
+  // Only a network namespace is a network of its own, with a way out for listed hosts alone.
+  if (engine === "bubblewrap" || network === "all") return { network, hosts };
+  return { network: "none", hosts: [] };
+}
+
+/** Whether no command runs outside the sandbox without a person. */
+export function isDemanded({ mode }: Pick<SandboxPolicy, "mode">): boolean {
+  return mode === "always" || mode === "review";
+}
+
+/** From the strictest to the laxest. */
+const MODES: SandboxPolicy["mode"][] = ["review", "always", "off", "auto"];
+
 /**
  * Merges what several configs say about the sandbox; the strictest applies. `always` beside `off`
  * means both: every command runs in the sandbox, and the sandbox answers no question.
@@ -66,7 +84,7 @@ export function mergeSandbox(
   const modes = valuesOf("mode");
   const networks = valuesOf("network").toSorted((a, b) => reachOf(a) - reachOf(b));
   return {
-    mode: modes.includes("always") ? "always" : modes.includes("off") ? "off" : "auto",
+    mode: MODES.find((mode) => modes.includes(mode)) ?? DEFAULT_SANDBOX.mode,
     network: networks[0] ?? DEFAULT_SANDBOX.network,
     hosts: commonOf(valuesOf("hosts")),
     writable: commonOf(valuesOf("writable")),
@@ -80,7 +98,7 @@ export function combineSandboxes(all: readonly EffectiveSandbox[]): EffectiveSan
   return { ...mergeSandbox(all), answers };
 }
 
-/** What every config that has the list names. */
+/** The entries that every config with the list names. */
 function commonOf(lists: readonly string[][]): string[] {
   const [first = [], ...rest] = lists;
   return first.filter((one) => rest.every((list) => list.includes(one)));

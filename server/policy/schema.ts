@@ -33,8 +33,19 @@ export const Sandbox = z.object({
   writable: z.array(z.string()).describe("folders that the command can write, and nothing else"),
   hosts: z.array(z.string()).optional()
     .describe("hosts that the command can reach although the network is closed"),
+  held_back: z.literal(true).optional()
+    .describe("the command changes a copy of the project; a person approves the changes"),
+  readable: z.array(z.string()).optional()
+    .describe("files of the home folder that a person has opened for reading"),
 });
 export type Sandbox = z.infer<typeof Sandbox>;
+
+/** Walls that people opened for one command or its session. */
+export interface OpenedWalls {
+  hosts: readonly string[];
+  writable: readonly string[];
+  readable: readonly string[];
+}
 
 /** The policy's answer to a request, with what the agent can do instead. */
 export const Decision = z.object({
@@ -45,6 +56,7 @@ export const Decision = z.object({
   sandbox: Sandbox.nullable()
     .describe("the effect holds only in this sandbox; null if the action needs none"),
   grant_id: z.string().optional().describe("the grant that allowed it"),
+  lease_id: z.string().optional().describe("the approved plan that allowed it"),
 });
 export type Decision = z.infer<typeof Decision>;
 
@@ -170,8 +182,11 @@ const intake = z.number().int().min(65_536).max(1_099_511_627_776);
 
 /** When commands run in a sandbox, and what they can reach there. */
 export const SandboxPolicy = z.strictObject({
-  mode: z.enum(["off", "auto", "always"])
-    .describe("off: never; auto: instead of a question, where it can; always: every command"),
+  mode: z.enum(["off", "auto", "always", "review"])
+    .describe(
+      "off: never; auto: instead of a question, where it can; always: every command; review: every " +
+        "command, on a copy of the project, until a person approves its changes",
+    ),
   network: SandboxNetwork,
   hosts: z.array(z.string().min(1).max(253)).max(100)
     .describe("hosts that a command can reach although the network is closed"),

@@ -30,7 +30,7 @@ export interface Template {
   groups: readonly RuleGroup[];
   /** When commands run in a sandbox; by default instead of a question, where it can. */
   sandbox?: Policies["sandbox"];
-  /** What happens to everything that no rule names. */
+  /** The effect of everything that no rule names. */
   rest: { effect: Effect; reason: string };
   /**
    * Questions to a person for every hundred harmless commands of `test/corpora/commands.jsonl`, as

@@ -41,25 +41,27 @@ export function testPolicy(
 
 function toRequest(input: PolicyTestInput, around: Surroundings): Request {
   for (const name of ["command", "cwd", "content"] as const) {
-    if (input[name]?.isWellFormed() === false) throw refuse(`"${name}" is not well-formed text`);
+    if (input[name]?.isWellFormed() === false) {
+      throw refuse(`"${name}" is not well-formed text; correct it`);
+    }
   }
   const action = input.action ?? (input.command === undefined ? "write" : "command");
   const cwd = absolute(input.cwd ?? ".", around.roots[0] ?? "/");
   if (COMMANDS.has(action)) {
     if (input.command !== undefined && input.path !== undefined) {
-      throw refuse("give either a command or a path");
+      throw refuse("it has a command and a path; give one of them");
     }
     const command = input.command ?? input.path;
-    if (command === undefined) throw refuse("a command is missing");
+    if (command === undefined) throw refuse("a command is missing; give one");
     return { kind: "command", command, cwd, tool: "run_command" };
   }
   const access = Object.hasOwn(ACCESS, action) ? ACCESS[action] : undefined;
   if (access === undefined) return toolRequest(action, input, cwd);
   if (input.command !== undefined) {
-    throw refuse(`the action "${action}" takes a path, not a command`);
+    throw refuse(`the action "${action}" takes a path, not a command; give a path`);
   }
   if (input.path === undefined || input.path === "") {
-    throw refuse(`the action "${action}" needs a path`);
+    throw refuse(`the action "${action}" needs a path; give one`);
   }
   const tool = action.includes("_") ? action : `${action}_file`;
   return { kind: "path", access, path: lookUp(absolute(input.path, cwd), around), tool };

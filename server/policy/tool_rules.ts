@@ -24,6 +24,7 @@ export function matchTools(policy: CompiledPolicy, call: Call): Finding[] {
  * rule must spell that name out: `mcp__*` is meant for the tools of other servers.
  */
 export function matchOwnTool(policy: CompiledPolicy, call: Call): Finding[] {
+  if (policy.tools.length === 0) return [];
   const hosted = { ...call, tool: `mcp__gate__${call.tool}` };
   return policy.tools.filter(({ compiled, effect }) =>
     matchTool(compiled, call) ||

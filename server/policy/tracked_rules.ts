@@ -164,7 +164,7 @@ export function findSecretsInGit(policy: CompiledPolicy, around: Surroundings): 
 /** The first name of a list that a rule denies. */
 const DENIED = new WeakMap<readonly string[], string | null>();
 
-/** What is known of the names in one repository under one policy. */
+/** The known names in one repository under one policy. */
 interface Known {
   files: readonly string[];
   /** How many of them were looked at: a history grows. */

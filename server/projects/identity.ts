@@ -37,14 +37,19 @@ export function identifyProject(folder: string): Identity {
 }
 
 function realFolder(folder: string): string {
-  if (folder.includes("\0")) throw new GateError("invalid", "Cannot use a path with a NUL in it");
+  if (folder.includes("\0")) {
+    throw new GateError(
+      "invalid",
+      "Cannot use the folder: its path has a NUL; name another folder",
+    );
+  }
   try {
     const root = realpathSync(folder);
     if (statSync(root).isDirectory()) return root;
   } catch (cause) {
     throw new GateError(
       "not_found",
-      `Cannot find the folder "${folder}": create it, or name another folder`,
+      `Cannot find the folder "${folder}": it is not there; create it, or name another folder`,
       { cause },
     );
   }

@@ -2,8 +2,12 @@ import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
 import type { Guarding } from "../actions/guarding/guarding.ts";
 import type { ActionServices, Neighbours } from "../actions/context.ts";
+import { KnownContents } from "../actions/known_contents.ts";
 import { type Intake, overLimit } from "../actions/intake.ts";
 import { Budgets } from "../actions/submit/budgets.ts";
+import { viewSandbox } from "../actions/show/sandbox_view.ts";
+import { whyLeaseEnded } from "../actions/review/lease.ts";
+import { Openings } from "../actions/review/openings.ts";
 import { History } from "../actions/submit/history.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import { measureAttention } from "../analytics/attention.ts";
@@ -34,6 +38,7 @@ import { Blocks } from "../remediation/blocks.ts";
 import { Thresholds } from "../remediation/thresholds.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
+import type { SandboxView } from "../sandbox/schema.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { Sessions } from "../sessions/sessions.ts";
 import type { Team } from "../team/team.ts";
@@ -77,6 +82,8 @@ export class Project {
   readonly sessions: Sessions;
   readonly actions: Actions;
   readonly grants: Grants;
+  readonly openings: Openings;
+  readonly budgets: Budgets;
   readonly blocks: Blocks;
   readonly audit: Audit;
   readonly daySums: DaySums;
@@ -92,7 +99,11 @@ export class Project {
 
   private constructor(
     options: ProjectOptions,
-    { ledger, moved_to, blocks }: { ledger: Ledger; moved_to: string | null; blocks: Blocks },
+    { ledger, moved_to, blocks }: {
+      ledger: Ledger;
+      moved_to: string | null;
+      blocks: Blocks;
+    },
   ) {
     const { id, environment, signer, host_key, bus, stream, configs } = options;
     this.id = id;
@@ -129,7 +140,8 @@ export class Project {
         if (reached !== null) throw overLimit(reached, "the session", "use an open session");
       },
     });
-    const services = this.#services = {
+    this.openings = new Openings({ ledger, environment, proofs: options.proofs });
+    const services: ActionServices = this.#services = {
       ...{ project_id: id, roots, environment, ledger, bus },
       config: this.config,
       sessions: this.sessions,
@@ -137,10 +149,14 @@ export class Project {
       proofs: options.proofs,
       team: options.team,
       routes: options.routes,
+      leases: { whyEnded: (row, questions) => whyLeaseEnded(services, row, questions) },
       guarding: options.guarding,
       sandboxes: options.sandboxes,
+      openings: this.openings,
       intake: options.intake,
+      contents: new KnownContents(),
       budgets: new Budgets(ledger),
+      blocks,
       thresholds: new Thresholds({ ledger, environment, blocks }),
       history: new History(ledger, environment),
       seen: new SeenFiles(),
@@ -148,6 +164,7 @@ export class Project {
     this.actions = new Actions(services);
     this.grants = new Grants(services);
     this.blocks = blocks;
+    this.budgets = services.budgets;
     const remembered = () => stream.remembered(id);
     this.daySums = new DaySums(ledger);
     const compareAccepted = () => this.config.compareAccepted();
@@ -210,6 +227,11 @@ export class Project {
     return await previewGrants(this.#services, input);
   }
 
+  /** The sandbox of commands, with the walls that people opened. */
+  viewSandbox(): Promise<SandboxView> {
+    return viewSandbox(this.#services, this.openings);
+  }
+
   /** The totals of the last days. Cached until the next event. */
   async summarize(window: string): Promise<AnalyticsSummary> {
     const now = this.#now();
@@ -222,7 +244,7 @@ export class Project {
 
   /** How carefully people decided in the last days. */
   attention(window: string): Promise<Attention> {
-    return measureAttention(this.ledger, window, this.#now());
+    return measureAttention([this.ledger], window, this.#now());
   }
 
   /** The number of pending actions. Cached until the next event. */

@@ -17,7 +17,7 @@ import { OpenProjects } from "./open_projects.ts";
 import { Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
 import type { HubProject, RegisteredProject } from "./schema.ts";
-import { hasAction, type Registered } from "./store.ts";
+import { hasAction, hasSession, type Registered } from "./store.ts";
 
 /** The caller who registers a project, or a part of gate, which brings no proof. */
 export type Registrant =
@@ -88,6 +88,27 @@ export class Projects {
     throw new GateError("not_found", `Cannot find action "${id}" in any project`, {
       fields: { unknown: "action" },
     });
+  }
+
+  /** The project of a session. @throws GateError `not_found` */
+  async ofSession(id: string): Promise<Project> {
+    for await (const project of UUID.test(id) ? this.#each() : []) {
+      if (await hasSession(project.ledger, id)) return project;
+    }
+    throw new GateError("not_found", `Cannot find session "${id}" in any project`, {
+      fields: { unknown: "session" },
+    });
+  }
+
+  /** Every project that can be opened, the open ones first. */
+  async *#each(): AsyncGenerator<Project> {
+    const open = await this.listOpen();
+    yield* open;
+    const seen = new Set(open.map((project) => project.id));
+    for (const { project_id } of await this.#list()) {
+      const project = seen.has(project_id) ? null : await this.get(project_id).catch(() => null);
+      if (project) yield project;
+    }
   }
 
   /** The open projects, whose newest actions may lack an index entry, then the indexed ones. */

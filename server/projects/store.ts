@@ -134,9 +134,18 @@ export async function hasAction(ledger: Ledger, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+export async function hasSession(ledger: Ledger, id: string): Promise<boolean> {
+  const rows = await ledger.all("SELECT 1 FROM sessions WHERE project_id = ? AND id = ?", [
+    ledger.project_id,
+    id,
+  ]);
+  return rows.length > 0;
+}
+
 export async function countPending(ledger: Ledger): Promise<number> {
   const rows = await ledger.all(
-    "SELECT count(*) AS count FROM actions WHERE project_id = ? AND status = 'pending'",
+    "SELECT count(*) AS count FROM actions INDEXED BY actions_unfinished " +
+      "WHERE project_id = ? AND status = 'pending'",
     [ledger.project_id],
   );
   return Number(rows[0]?.count);
@@ -146,7 +155,7 @@ export async function countPending(ledger: Ledger): Promise<number> {
 export async function isUnfinished(ledger: Ledger): Promise<boolean> {
   const rows = await ledger.all(
     `SELECT 1 FROM actions WHERE project_id = ?1 AND (status = 'pending' OR execution = 'running')
-      UNION ALL SELECT 1 FROM actions
+      UNION ALL SELECT 1 FROM actions INDEXED BY actions_unstarted
         WHERE project_id = ?1 AND status = 'approved' AND execution = 'none' AND tool IN
           (${sqlNames(({ executor }) => executor === "gate")}) LIMIT 1`,
     [ledger.project_id],

@@ -19,7 +19,7 @@ export const proofApi = new Hono<AppEnv<ProofApiServices>>()
   .get(
     "/",
     describe("Get the kind of proof that a decision needs, and the enrolled keys", ProofStatus),
-    async (c) => c.json(await c.var.daemon.proofs.status()),
+    async (c) => c.json(await c.var.daemon.proofs.status(c.var.caller.member_id)),
   )
   .post(
     "/set",
@@ -29,9 +29,12 @@ export const proofApi = new Hono<AppEnv<ProofApiServices>>()
   )
   .post(
     "/remove",
-    describe("Remove the enrolled proof: nothing can be approved until a new one", ProofStatus),
+    describe(
+      "Remove your key, or as an admin a member's: they approve nothing until they have a new one",
+      ProofStatus,
+    ),
     json(RemoveProofInput),
-    async (c) => c.json(await c.var.daemon.proofs.remove(c.var.caller)),
+    async (c) => c.json(await c.var.daemon.proofs.remove(c.var.caller, c.req.valid("json"))),
   )
   .post(
     "/passkey-options",

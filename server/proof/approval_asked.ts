@@ -9,6 +9,8 @@ export interface ApprovalExtras {
   encoding?: "utf8" | "base64" | undefined;
   command?: string | undefined;
   permit?: readonly string[] | undefined;
+  take?: readonly string[] | undefined;
+  open?: unknown;
 }
 
 /** Everything that an approval permits, as hashes, so that the ledger can keep it whole. */
@@ -21,6 +23,10 @@ export interface ApprovalAsked {
   command_sha256?: string;
   /** Guarded places of the project that the command may change in this run. */
   permit?: readonly string[];
+  /** The files whose changes are taken over, of all that a command has changed. */
+  take?: readonly string[];
+  /** The walls of the sandbox that it opens. */
+  open?: unknown;
 }
 
 /** Lowercase hex of the SHA-256 of these bytes. */
@@ -32,7 +38,7 @@ type Sha256 = (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
  */
 export async function approvalAsked(
   digest: string,
-  { remember, base_sha256, content, encoding, command, permit }: ApprovalExtras,
+  { remember, base_sha256, content, encoding, command, permit, take, open }: ApprovalExtras,
   sha256: Sha256,
 ): Promise<{ asked: ApprovalAsked | null; digest: string }> {
   const added = {
@@ -41,6 +47,8 @@ export async function approvalAsked(
     ...content !== undefined && { content_sha256: await sha256(bytesOf(content, encoding)) },
     ...command !== undefined && { command_sha256: await sha256(utf8(command)) },
     ...permit !== undefined && { permit },
+    ...take !== undefined && { take },
+    ...open !== undefined && { open },
   };
   if (Object.keys(added).length === 0) return { asked: null, digest };
   const asked = { digest, ...added };

@@ -45,9 +45,11 @@ export class Challenges {
     return isLate ? null : found.challenge;
   }
 
-  /** Forgets all of them, because the key has changed. */
-  clear(): void {
-    this.#open.clear();
+  /** Forgets all of them, or those of one person, because the key has changed. */
+  clear(member_id?: string): void {
+    for (const [nonce, { challenge }] of this.#open) {
+      if (member_id === undefined || challenge.member_id === member_id) this.#open.delete(nonce);
+    }
   }
 }
 

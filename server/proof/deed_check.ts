@@ -70,12 +70,13 @@ export async function faultOfDeed(
 function faultOfVote(
   action_id: string | null,
   data: AuditEvent["data"],
-  { challenge: { verb, action_id: proven, digest }, edit }: {
+  { challenge: { verb, action_id: proven, digest, member_id }, edit }: {
     challenge: ProofRecord["challenge"];
     edit: AuditEvent | null;
   },
 ): string | null {
   const asked = (data.asked ?? null) as Record<string, unknown> | null;
+  if (data.member_id !== member_id) return "it is of another person";
   if ((verb !== "approve" && verb !== "approve_with_edit") || proven !== action_id) {
     return "it is for another action";
   }

@@ -1,20 +1,25 @@
 import type { Ledger } from "../db/ledger.ts";
 import type { AuditEvent } from "../evidence/schema.ts";
 import { MAX_HEADS } from "./heads.ts";
-import { faultOfTime } from "./place_check.ts";
+import { CHALLENGE_MS, faultOfTime } from "./place_check.ts";
 import type { ProofRecord } from "./schema.ts";
-import { findPlace } from "./store.ts";
+import { findChange, findPlace } from "./store.ts";
 
 /**
  * Why a proof was not given just before its event in a ledger: it was kept and written later, or it
- * was used before. Null if it was. Reads only the events since the one that the proof names.
+ * was used before, or its key was replaced by the change number `ended` before. Null if it was. Reads only the events since the one that the proof names.
  */
 export async function faultInLedger(
   ledger: Ledger | undefined,
-  { seq }: Pick<AuditEvent, "seq">,
+  { seq, at }: Pick<AuditEvent, "seq" | "at">,
   { challenge }: ProofRecord,
+  ended: number | null,
 ): Promise<string | null> {
   if (ledger === undefined) return "its ledger is not open";
+  const end = ended === null ? null : await findChange(ledger, ended);
+  if (end && seq > end.seq && Date.parse(at) > Date.parse(end.at) + CHALLENGE_MS) {
+    return "its key had been replaced or removed";
+  }
   const { head, nonce, verb, action_id } = challenge;
   const place = await findPlace(ledger, { hash: head, nonce }, { seq, most: MAX_HEADS });
   if (place === null) return "it names an event that is not in this ledger";

@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
-import { compareHistories, History } from "./history.ts";
+import { compareHistories, History, lastChange } from "./history.ts";
 import { type LedgerChanges, markOf, readLedgerChanges } from "./ledger_changes.ts";
 import { ProofChange, type ProofKind } from "./schema.ts";
 import { NATIVE } from "./signature.ts";
@@ -72,7 +72,7 @@ export class HomeChanges {
 
   /** The kind of proof that gate.db names. */
   get kind(): ProofKind {
-    return this.#changes.at(-1)?.kind ?? this.#start;
+    return lastChange(this.#changes)?.kind ?? this.#start;
   }
 
   /** The proof that decisions need now. Compares with every ledger before the first answer. */
@@ -102,7 +102,7 @@ export class HomeChanges {
       : `${cause}; stop the daemon and put gate.db or the logs in projects/ back: move gate.db ` +
         "away to let gate take the proof from the logs, or move a foreign log's folder away";
     return remembered
-      ? { kind: remembered.at(-1)!.kind, changes: remembered, problem, is_certain: true }
+      ? { kind: lastChange(remembered)!.kind, changes: remembered, problem, is_certain: true }
       : { ...known, problem, is_certain: false };
   }
 

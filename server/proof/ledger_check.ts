@@ -13,8 +13,8 @@ import type { EnrolledKey, ProofRecord } from "./schema.ts";
 export class LedgerProofs {
   readonly #crypto: ProofCrypto;
   readonly #history: History;
-  /** The key before the last change, for a decision that was on its way meanwhile. */
-  #before: { key: EnrolledKey; until: number } | null = null;
+  /** The keys that changes have replaced, for decisions that were on their way meanwhile. */
+  readonly #before = new Map<string, { key: EnrolledKey; until: number }>();
   /** The newest edit: an approval with an edit comes right after it. */
   #edit: AuditEvent | null = null;
   /** The newest approval: the grant that it makes comes right after it. */
@@ -59,10 +59,14 @@ export class LedgerProofs {
   }
 
   async #checkChange(event: AuditEvent): Promise<string | null> {
-    const { key } = this.#history;
+    const before = this.#history.keys;
     const fault = await this.#history.add(event.data);
     if (fault !== null) return `event ${event.seq} changes the proof, but ${fault}`;
-    this.#before = key && { key, until: Date.parse(event.at) + CHALLENGE_MS };
+    const now = this.#history.keys;
+    for (const key of before) {
+      if (now.includes(key)) continue;
+      this.#before.set(key.key_id, { key, until: Date.parse(event.at) + CHALLENGE_MS });
+    }
     return null;
   }
 
@@ -109,11 +113,10 @@ export class LedgerProofs {
   }
 
   #keyOf(event: AuditEvent, { key_id }: ProofRecord): EnrolledKey | null {
-    const { key } = this.#history;
-    const before = this.#before;
-    if (key?.key_id === key_id || before === null) return key;
-    const isInTime = before.key.key_id === key_id && Date.parse(event.at) <= before.until;
-    return isInTime ? before.key : key;
+    const key = this.#history.keys.find((one) => one.key_id === key_id);
+    if (key) return key;
+    const before = this.#before.get(key_id);
+    return before && Date.parse(event.at) <= before.until ? before.key : this.#history.key;
   }
 
   /** A proof counts once; the rollback of a session consists of many events. */

@@ -24,7 +24,7 @@ export class Passkeys {
   readonly #origin: string;
   /** The challenges of registrations that have begun. */
   readonly #begun = new Map<string, number>();
-  /** What answers for several approvals signed. The nonce of each approval still counts once. */
+  /** The challenges that answers for several approvals signed. Each nonce still counts once. */
   readonly #together = new Set<string>();
 
   constructor(clocks: Clocks, port: number) {

@@ -1,6 +1,7 @@
 import { scryptAsync } from "@noble/hashes/scrypt.js";
 import { fromBase64Url, toBase64Url } from "./encoding.ts";
 import type { Scrypt } from "./schema.ts";
+import { type SigningKey, signingKeyOf } from "./signing_key.ts";
 
 /** The cost of guessing one passphrase: 128 MiB of memory and about half a second. */
 export const SCRYPT = { N: 131_072, r: 8, p: 1 } as const satisfies Scrypt;
@@ -13,14 +14,6 @@ const SEED_BYTES = 32;
 /** A page that shows the progress stays usable: no task of it may take 50 ms on a busy machine. */
 const SLICE_MS = 4;
 const SPARE_MEMORY = 4 * 1024 * 1024;
-
-/** A signing key that exists only in memory. */
-export interface PassphraseKey {
-  /** The raw Ed25519 public key, as base64url. */
-  readonly public_key: string;
-  /** The signature of these bytes, as base64url. */
-  sign(statement: Uint8Array): Promise<string>;
-}
 
 /** The public parameters of a passphrase's key. */
 export interface Derivation {
@@ -55,7 +48,7 @@ export function createSalt(): string {
 export async function derivePassphraseKey(
   passphrase: string,
   { salt, scrypt, onProgress }: Derivation,
-): Promise<PassphraseKey> {
+): Promise<SigningKey> {
   const { N, r, p } = scrypt;
   if (N < SCRYPT.N || r < SCRYPT.r || p < SCRYPT.p) {
     throw new RangeError(
@@ -69,24 +62,9 @@ export async function derivePassphraseKey(
   const shown = onProgress && { onProgress, asyncTick: SLICE_MS };
   const options = { N, r, p, dkLen: SEED_BYTES, maxmem, ...shown };
   const seed = await scryptAsync(given, salted, options);
-  const pkcs8 = new Uint8Array([...PKCS8_HEAD, ...seed]);
   try {
-    // WebCrypto tells the public key only of a key that may be exported.
-    const open = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", true, ["sign"]);
-    const { x } = await crypto.subtle.exportKey("jwk", open);
-    const key = await crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", false, ["sign"]);
-    return {
-      public_key: x!,
-      sign: async (statement) => {
-        const bytes = new Uint8Array(statement);
-        return toBase64Url(new Uint8Array(await crypto.subtle.sign("Ed25519", key, bytes)));
-      },
-    };
+    return await signingKeyOf(seed);
   } finally {
     seed.fill(0);
-    pkcs8.fill(0);
   }
 }
-
-/** The bytes before the seed in the PKCS #8 form of an Ed25519 key (RFC 8410). */
-const PKCS8_HEAD = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];

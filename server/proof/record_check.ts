@@ -1,6 +1,6 @@
 import { fromBase64Url, toBase64Url, toHex, utf8 } from "./encoding.ts";
 import { type PublicKey, publicKeyOf } from "./public_key.ts";
-import type { EnrolledKey, ProofRecord } from "./schema.ts";
+import type { EnrolledKey, ProofRecord, ProofVerb } from "./schema.ts";
 import { statementOf, statementTogether } from "./statement.ts";
 
 /** The name under which passkeys are registered: gate's pages are at `http://localhost:<port>`. */
@@ -18,16 +18,35 @@ export interface ProofCrypto {
 /** Why a proof was not made with this key; null if it was. */
 export async function checkRecord(
   record: ProofRecord,
-  key: Pick<EnrolledKey, "key_id" | "kind" | "public_key" | "member_id">,
+  key: Pick<EnrolledKey, "key_id" | "kind" | "public_key" | "member_id" | "role">,
   crypto: ProofCrypto,
 ): Promise<string | null> {
   if (record.kind !== key.kind || record.key_id !== key.key_id) return "it names another key";
   if (record.challenge.member_id !== key.member_id) return "it is for another person";
+  if (!mayProve(key, record.challenge.verb)) {
+    return "its key is a reviewer's and permits no such deed";
+  }
   const public_key = publicKeyOf(key);
   if (public_key === null) return "its key is damaged";
   if (record.kind === "passkey") return await checkAssertion(public_key, record, crypto);
   const statement = utf8(statementOf(record.challenge));
   return await checkSignature(public_key, statement, record.signature, crypto);
+}
+
+/** The deeds that a reviewer's own key permits. The others change who decides, or what needs it. */
+const REVIEWER_VERBS: ReadonlySet<ProofVerb> = new Set<ProofVerb>([
+  "approve",
+  "approve_with_edit",
+  "change_proof",
+  "lift_block",
+  "remove_proof",
+  "replay",
+  "rollback",
+]);
+
+/** Whether a key can permit a deed. The key of the home permits every one. */
+export function mayProve({ role }: Pick<EnrolledKey, "role">, verb: ProofVerb): boolean {
+  return role !== "reviewer" || REVIEWER_VERBS.has(verb);
 }
 
 async function checkSignature(

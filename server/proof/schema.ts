@@ -24,6 +24,9 @@ export const ProofVerb = z.enum([
 ]);
 export type ProofVerb = z.infer<typeof ProofVerb>;
 
+/** So many approvals one answer covers: each runs within the minute that its challenge lives. */
+export const MOST_TOGETHER = 25;
+
 const base64url = (least: number, most = least) =>
   z.string().min(least).max(most).regex(/^[A-Za-z0-9_-]+$/, "expected base64url without padding");
 const hash = z.string().regex(/^[0-9a-f]{64}$/, "expected a SHA-256 in lowercase hex");
@@ -122,10 +125,22 @@ export const EnrolledKey = z.strictObject({
   salt: salt.nullable(),
   scrypt: Scrypt.nullable(),
   created_at: z.iso.datetime(),
+  role: z.enum(["reviewer", "admin"]).optional()
+    .describe("the rights of a further member's key; absent for the home's key, which has all"),
 });
 export type EnrolledKey = z.infer<typeof EnrolledKey>;
 
-/** `data` of the audit event `proof.changed`: one step from a kind of proof to another. */
+/** Shows that a member had the login link of which an admin proved the creation. */
+export const Invited = z.strictObject({
+  public_key: base64url(43).describe("the link's own Ed25519 key"),
+  signature: base64url(86).describe("of the member's new key, by the link's key"),
+});
+export type Invited = z.infer<typeof Invited>;
+
+/**
+ * `data` of the audit event `proof.changed`: one step from a kind of proof to another, of the home or
+ * of one further member.
+ */
 export const ProofChange = z.strictObject({
   number: z.number().int().min(1).describe("1 for the first change of this home"),
   kind: ProofKind,
@@ -136,6 +151,9 @@ export const ProofChange = z.strictObject({
   accepted_sha256: hash.nullable().describe("the list of configs that were accepted before"),
   previous_sha256: hash.nullable().describe("of the change before, in RFC 8785 form"),
   proof: ProofRecord.nullable().describe("by the key before; null where none was enrolled"),
+  holder: z.string().min(1).max(256).optional()
+    .describe("the further member whose key it is; absent for the key of the home"),
+  invited: Invited.optional(),
 });
 export type ProofChange = z.infer<typeof ProofChange>;
 
@@ -148,19 +166,25 @@ export const ProofStatus = z.object({
   unlock_seconds: z.number().int().nullable()
     .describe("how long a page or terminal may keep a passphrase's key; null: as long as it lives"),
   open: z.boolean().describe("true under `--auth none`: whoever reaches the port decides"),
+  member_id: z.string().nullable().describe("the person behind the credential of this request"),
 });
 export type ProofStatus = z.infer<typeof ProofStatus>;
+
+const invited = Invited.optional()
+  .describe("of a member who logged in with a link: it permits the first key, or another one");
 
 /** Body of `POST /api/proof/set`. */
 export const SetProofInput = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("passphrase"),
+    invited,
     public_key: base64url(43).describe("the 32 bytes of the Ed25519 key"),
     salt: salt.describe("16 to 64 random bytes"),
     scrypt: Scrypt,
   }),
   z.strictObject({
     kind: z.literal("passkey"),
+    invited,
     registration: z.object({
       id: key_id,
       rawId: key_id,
@@ -177,7 +201,9 @@ export const SetProofInput = z.discriminatedUnion("kind", [
 export type SetProofInput = z.infer<typeof SetProofInput>;
 
 /** Body of `POST /api/proof/remove`. */
-export const RemoveProofInput = z.strictObject({});
+export const RemoveProofInput = z.strictObject({
+  member_id: z.string().min(1).max(256).optional().describe("default: your own key"),
+});
 
 /** Body of `POST /api/proof/passkey-options`. */
 export const PasskeyOptionsInput = z.strictObject({});

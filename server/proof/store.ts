@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
+import { RARE } from "../db/ledger_migrations.ts";
 import { canonical } from "../evidence/canonical.ts";
 import type { ProofChange } from "./schema.ts";
 
@@ -68,10 +69,23 @@ export async function listLedgerChanges(
   // As bytes: libSQL ends the process for a text that is not UTF-8.
   const rows = await ledger.all(
     `SELECT CAST(data AS BLOB) AS data FROM audit
-      WHERE project_id = ? AND type = 'proof.changed' ORDER BY seq`,
+      WHERE project_id = ? AND type = 'proof.changed' AND ${RARE.type} ORDER BY seq`,
     [project_id],
   );
   return rows.map(({ data }) => parseJson(new TextDecoder().decode(data as Uint8Array)));
+}
+
+/** The event of the change with this number in a ledger; null if the ledger has none. */
+export async function findChange(
+  ledger: Ledger,
+  number: number,
+): Promise<{ seq: number; at: string } | null> {
+  const [row] = await ledger.all(
+    `SELECT seq, at FROM audit WHERE project_id = ? AND type = 'proof.changed'
+        AND ${RARE.type} AND json_extract(data, '$.number') = ? ORDER BY seq LIMIT 1`,
+    [ledger.project_id, number],
+  );
+  return row ? { seq: Number(row.seq), at: String(row.at) } : null;
 }
 
 /** Writes the mark of the newest change into the ledger's header. */

@@ -8,7 +8,15 @@ import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import { blockOf, isLiftProven, listAdded, listLifts } from "./log.ts";
 import type { Block, UnblockInput } from "./schema.ts";
-import { findBlock, insertBlock, liftBlock, listActiveBlocks, putBlockBack } from "./store.ts";
+import {
+  findBlock,
+  findNextEnd,
+  insertBlock,
+  liftBlock,
+  listActiveBlocks,
+  listEnding,
+  putBlockBack,
+} from "./store.ts";
 
 export interface BlockServices {
   ledger: Ledger;
@@ -40,6 +48,7 @@ export class Blocks {
   /** The blocks of agents, by agent, then by id. */
   readonly #agents = new Map<string, Map<string, Known>>();
   #reading: Promise<Map<string, Map<string, Known>>> | null = null;
+  #schedule: (expires_at: string) => void = () => {};
   /** The events that were committed before the blocks are read. */
   #noted: AuditEvent[] = [];
 
@@ -98,9 +107,50 @@ export class Blocks {
   note(events: readonly AuditEvent[]): void {
     for (const event of events) {
       if (event.type !== "block.added" && event.type !== "block.removed") continue;
+      const { expires_at } = event.data;
+      if (event.type === "block.added" && typeof expires_at === "string") {
+        this.#schedule(expires_at);
+      }
       if (this.#known === null) this.#noted.push(event);
       else this.#apply(this.#known, event);
     }
+  }
+
+  /** Calls this with the time at which each new block ends. */
+  onAdded(schedule: (expires_at: string) => void): void {
+    this.#schedule = schedule;
+  }
+
+  /** Records the end of each block whose time is over, once. */
+  async endDue(): Promise<void> {
+    const { ledger, environment } = this.#services;
+    const now = new Date(environment.now()).toISOString();
+    const due = await listEnding(ledger, now);
+    if (due.length === 0) return;
+    const known = await this.#read();
+    for (const row of due) {
+      // The log decides when a block ends: another program can write its row.
+      const block = known.get(row.session_id)?.get(row.id)?.block;
+      if (!block?.expires_at || block.expires_at > now) continue;
+      const { id, session_id, action_id, agent, expires_at } = block;
+      const by = { at: expires_at, who: "gate", lift_id: environment.id() };
+      const { update, when } = liftBlock(block, by);
+      await ledger.commit({
+        statements: [update],
+        when,
+        events: [{
+          ...{ session_id, action_id, type: "block.removed" },
+          actor: { kind: "system", id: "gate" },
+          data: { block_id: id, reason: "its time is over", ...agent !== null && { agent } },
+        }],
+      });
+    }
+  }
+
+  /** The time of the next end of a block; null if none ends by itself. */
+  async nextEnd(): Promise<string | null> {
+    const { ledger, environment } = this.#services;
+    return await findNextEnd(ledger, new Date(environment.now()).toISOString());
   }
 
   /** The active blocks, newest first. */
@@ -178,15 +228,14 @@ export class Blocks {
   #apply(known: Map<string, Map<string, Known>>, event: AuditEvent): void {
     const block = blockOf(event);
     if (event.type === "block.added") return this.#insert(known, block);
+    // A block whose time is over is not lifted by anybody.
+    if (event.actor.kind === "system") return;
     const one = known.get(block.session_id)?.get(block.id);
     if (one) one.lift = event.data.proof === undefined ? "unasked" : "proven";
   }
 
   async #isActive(one: Known): Promise<boolean> {
-    const { expires_at } = one.block;
-    if (expires_at !== null && Date.parse(expires_at) <= this.#services.environment.now()) {
-      return false;
-    }
+    if (this.#isOver(one.block)) return false;
     if (one.lift !== "unasked") return one.lift === "none";
     const { ledger, proofs } = this.#services;
     const check = await proofs.eventCheck();
@@ -195,6 +244,10 @@ export class Blocks {
     one.lift = await isLiftProven(check, lifts) ? "proven" : "none";
     if (one.lift === "none") await this.#restoreRow(one.block);
     return one.lift === "none";
+  }
+
+  #isOver({ expires_at }: Block): boolean {
+    return expires_at !== null && Date.parse(expires_at) <= this.#services.environment.now();
   }
 
   #read(): Promise<Map<string, Map<string, Known>>> {
@@ -208,7 +261,7 @@ export class Blocks {
     const rows = await listActiveBlocks(ledger);
     const ids = new Set(rows.map(({ id }) => id));
     const added = (await listAdded(ledger)).map(blockOf);
-    const lifted = added.filter(({ id }) => !ids.has(id));
+    const lifted = added.filter((block) => !ids.has(block.id) && !this.#isOver(block));
     const check = lifted.length === 0 ? null : await proofs.eventCheck();
     const lifts = check === null ? new Map() : await listLifts(ledger);
     for (const block of [...added, ...rows]) this.#insert(known, block);

@@ -1,6 +1,7 @@
 import { setImmediate as pause } from "node:timers/promises";
 import type { Ledger } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import type { PolicyLimits } from "../policy/schema.ts";
 import { levelOf } from "../risk/assess.ts";
 import { secrecyOf } from "../risk/paths.ts";
 import type { Risk } from "../risk/schema.ts";
@@ -14,9 +15,15 @@ export interface RemediationSource {
   blocks: Pick<Blocks, "list">;
   sessions: {
     /** @throws GateError `not_found` */
-    get(id: string): Promise<{ id: string; agent: string; ended_at: string | null }>;
+    get(
+      id: string,
+    ): Promise<{ id: string; agent: string; ended_at: string | null; home_project: string | null }>;
   };
+  budgets: { of(session_id: string): Promise<Record<Budget["of"], number>> };
+  config: { inForce(home_project?: string): Promise<{ compiled: { limits: PolicyLimits } }> };
 }
+
+type Budget = Compliance["budget"][number];
 
 const PAGE = 200;
 /** Older actions of a session are not looked at. */
@@ -46,14 +53,30 @@ export async function evaluateSession(
   session_id: string,
 ): Promise<Compliance> {
   const deeds = await readDeeds(source, session_id);
-  const blocks = await blocksOf(source, await source.sessions.get(session_id));
+  const session = await source.sessions.get(session_id);
+  const blocks = await blocksOf(source, session);
   const violations = [
     ...blocks.map(({ action_id, reason }) => ({
       ...{ rule: "session_blocked" as const, action_id, why: reason },
     })),
     ...deeds.flatMap(violationsOf),
   ].slice(0, MOST_VIOLATIONS);
-  return { compliant: violations.length === 0, violations };
+  const budget = await budgetOf(source, session);
+  return { compliant: violations.length === 0, violations, budget };
+}
+
+/** What a session has changed without a person, and how much it may. */
+async function budgetOf(
+  { budgets, config }: RemediationSource,
+  { id, home_project }: { id: string; home_project: string | null },
+): Promise<Budget[]> {
+  const spent = await budgets.of(id);
+  const { compiled: { limits } } = await config.inForce(home_project ?? undefined);
+  return [
+    { of: "files", spent: spent.files, limit: limits.maxChangedFilesPerSession },
+    { of: "bytes", spent: spent.bytes, limit: limits.maxChangedBytesPerSession },
+    { of: "deletions", spent: spent.deletions, limit: limits.maxDeletionsPerSession },
+  ];
 }
 
 /** The strategies that fit a session, the best first, with the call of each. @throws GateError `not_found` */
@@ -77,7 +100,9 @@ export async function recommend(
     found.push({
       strategy: "reject_held",
       score: isGraveSession ? 95 : 60,
-      why: `${held.length} actions of the session wait for a person`,
+      why: `${counted(held.length, "action")} of the session ${
+        held.length === 1 ? "waits" : "wait"
+      } for a person`,
       steps: ["Reject everything that the session has submitted and nobody has approved"],
       call: { method: "POST", path: "/api/actions/reject", body: { session_id } },
     });
@@ -102,7 +127,7 @@ export async function recommend(
     found.push({
       strategy: "rollback_session",
       score: isGraveSession ? 90 : grave.length === undoable.length ? 75 : 45,
-      why: `${undoable.length} changes of the session can be rolled back`,
+      why: `${counted(undoable.length, "change")} of the session can be rolled back`,
       steps: [
         "Look at what the rollback would change (dry_run)",
         "Roll the whole session back, newest first, all or nothing",
@@ -147,7 +172,7 @@ export async function recommend(
     score: violations.length === 0 ? 10 : 50,
     why: violations.length === 0
       ? "nothing in the session breaks a rule"
-      : `${violations.length} findings need a person's eye`,
+      : `${counted(violations.length, "finding")} for a person to look at`,
     steps: ["Read what the session changed"],
     call: { method: "GET", path: `${path}/diff`, body: null },
   });
@@ -167,7 +192,10 @@ async function requireDeed(ledger: Ledger, id: string): Promise<Deed> {
   const deed = /^[0-9a-f-]{36}$/.test(id) ? await findDeed(ledger, id) : null;
   if (deed) return deed;
   const shown = JSON.stringify(id.toWellFormed());
-  throw new GateError("not_found", `Cannot assess action ${shown}: it is not in this project`);
+  throw new GateError(
+    "not_found",
+    `Cannot assess action ${shown}: it is not in this project; run gate log`,
+  );
 }
 
 /** The newest actions of a session, newest first. */
@@ -207,23 +235,27 @@ function sessionRisk(deeds: readonly Deed[]): Risk {
     {
       name: "more_risky_actions",
       weight: Math.min(15, 3 * others),
-      why: `${others} more actions of high or critical risk`,
+      why: `${counted(others, "more action")} of high or critical risk`,
     },
-    { name: "denied", weight: Math.min(15, denied), why: `policy denied ${denied} actions` },
+    {
+      name: "denied",
+      weight: Math.min(15, denied),
+      why: `policy denied ${counted(denied, "action")}`,
+    },
     {
       name: "not_reversible",
       weight: Math.min(10, 5 * lost),
-      why: `${lost} risky actions cannot be rolled back`,
+      why: `${counted(lost, "risky action")} cannot be rolled back`,
     },
     {
       name: "secrets",
       weight: Math.min(10, 5 * secrets),
-      why: `${secrets} actions touched secrets`,
+      why: `${counted(secrets, "action")} touched secrets`,
     },
   ]);
 }
 
-/** What a rollback would lose. */
+/** The risk that a rollback loses work. */
 async function rollbackRisk(ledger: Ledger, deeds: readonly Deed[]): Promise<Risk> {
   const own = new Set(deeds.map(({ id }) => id));
   const open = deeds.filter((deed) => !isDone(deed)).length;
@@ -285,7 +317,9 @@ function violationsOf(deed: Deed): Compliance["violations"] {
   const found: Compliance["violations"] = [];
   const add = (rule: Compliance["violations"][number]["rule"], why: string) =>
     found.push({ rule, action_id, why });
-  if (restored > 0) add("guarded_file_changed", `${restored} guarded files changed while it ran`);
+  if (restored > 0) {
+    add("guarded_file_changed", `${counted(restored, "guarded file")} changed while it ran`);
+  }
   if (status === "blocked") {
     add("blocked_attempt", reason);
     return found;
@@ -305,4 +339,8 @@ function violationsOf(deed: Deed): Compliance["violations"] {
 function secretOf({ path, reads, changes }: Deed): string | null {
   const paths = [...path === null ? [] : [path], ...reads, ...changes.map((one) => one.path)];
   return paths.find((one) => secrecyOf(one) !== null) ?? null;
+}
+
+function counted(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }

@@ -56,6 +56,11 @@ export const Compliance = z.object({
     action_id: z.string().nullable(),
     why: z.string(),
   })),
+  budget: z.array(z.object({
+    of: z.enum(["files", "bytes", "deletions"]),
+    spent: z.number().int(),
+    limit: z.number().int(),
+  })).describe("what the session changed without a person; beyond a limit a person is asked"),
 });
 export type Compliance = z.infer<typeof Compliance>;
 

@@ -1,4 +1,5 @@
 import type { Ledger, Row, Statement } from "../db/ledger.ts";
+import { RARE } from "../db/ledger_migrations.ts";
 import type { Risk } from "../risk/schema.ts";
 import type { Block } from "./schema.ts";
 
@@ -49,6 +50,26 @@ export async function listActiveBlocks(ledger: Ledger): Promise<Block[]> {
   return rows as unknown as Block[];
 }
 
+/** The blocks whose row says that they ended by now and does not say how. */
+export async function listEnding(ledger: Ledger, now: string): Promise<Block[]> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM blocks WHERE project_id = ? AND lifted_at IS NULL AND expires_at <= ?
+      ORDER BY expires_at, id LIMIT 100`,
+    [ledger.project_id, now],
+  );
+  return rows as unknown as Block[];
+}
+
+/** The earliest time after `now` at which a block ends; null for none. */
+export async function findNextEnd(ledger: Ledger, now: string): Promise<string | null> {
+  const [row] = await ledger.all(
+    `SELECT min(expires_at) AS at FROM blocks
+      WHERE project_id = ? AND lifted_at IS NULL AND expires_at > ?`,
+    [ledger.project_id, now],
+  );
+  return typeof row?.at === "string" ? row.at : null;
+}
+
 export async function findBlock(ledger: Ledger, id: string): Promise<Block | null> {
   const rows = await ledger.all(
     `SELECT ${COLUMNS} FROM blocks WHERE project_id = ? AND id = ?`,
@@ -68,7 +89,7 @@ export interface Denial {
 export async function listDenials(ledger: Ledger, limit: number): Promise<Denial[]> {
   const rows = await ledger.all(
     `SELECT session_id, agent, created_at FROM actions
-      WHERE project_id = ? AND status = 'blocked'
+      WHERE project_id = ? AND status = 'blocked' AND ${RARE.status}
         AND json_extract(decision, '$.rule.source') IS NOT 'auto-block'
       ORDER BY seq DESC LIMIT ?`,
     [ledger.project_id, limit],
@@ -84,7 +105,7 @@ export async function countCritical(
 ): Promise<number> {
   const rows = await ledger.all(
     `SELECT count(*) AS n FROM actions
-      WHERE json_extract(risk, '$.level') = 'critical' AND project_id = ? AND session_id = ?
+      WHERE json_extract(risk, '$.level') = 'critical' AND ${RARE.risk} AND project_id = ? AND session_id = ?
         AND created_at > ? AND status NOT IN ('approved', 'rolled_back')
         AND json_extract(decision, '$.rule.source') IS NOT 'auto-block'`,
     [ledger.project_id, session_id, since],
@@ -147,8 +168,11 @@ export async function findDeed(ledger: Ledger, id: string): Promise<Deed | null>
 /** How many later actions of anybody changed the path of this one, and still stand. */
 export async function countLater(ledger: Ledger, { path, seq }: Deed): Promise<number> {
   const rows = await ledger.all(
-    `SELECT count(*) AS n FROM actions WHERE project_id = ? AND path = ? AND seq > ?
-      AND status = 'approved' AND execution = 'succeeded' AND reversible`,
+    `SELECT count(*) AS n FROM action_index AS listed
+      CROSS JOIN actions ON actions.number = listed.number
+      WHERE listed.project_id = ? AND listed.name = 'path' AND listed.value = ? AND listed.seq > ?
+        AND actions.status = 'approved' AND actions.execution = 'succeeded'
+        AND actions.reversible`,
     [ledger.project_id, path, seq],
   );
   return Number(rows[0]?.n ?? 0);

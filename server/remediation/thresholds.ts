@@ -4,7 +4,7 @@ import type { PolicyLimits } from "../policy/schema.ts";
 import type { Blocks } from "./blocks.ts";
 import { countCritical, listDenials } from "./store.ts";
 
-/** What an action means for the thresholds of its session. */
+/** The facts of an action that count for the thresholds of its session. */
 export interface Conduct {
   session_id: string;
   agent: string;

@@ -107,7 +107,7 @@ function changeCauses({ shown, before, after }: RiskFacts["changes"][number]): C
   return causes;
 }
 
-/** What the place of a file says about an access to it. */
+/** The causes of risk that follow from the place of a file. */
 function placeCauses({ access, path, shown }: FileAccess, facts: RiskFacts): Cause[] {
   const relative = isInside(path, facts.root) ? path.slice(facts.root.length + 1) : path;
   if (access === "read") {

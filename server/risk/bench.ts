@@ -2,7 +2,8 @@ import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { sha256 } from "../db/chain.ts";
 import { GateError } from "../errors.ts";
-import { compilePolicy, evaluate, type Surroundings } from "../policy/evaluate.ts";
+import { imaginedMachine, readLines } from "../policy/bench.ts";
+import { compilePolicy, evaluate } from "../policy/evaluate.ts";
 import { absolutePath } from "../policy/interpret/state.ts";
 import { mergeRisk, type RiskSettings } from "../policy/risk_weights.ts";
 import { Policies } from "../policy/schema.ts";
@@ -24,7 +25,7 @@ export const RiskCase = z.strictObject({
   before: z.string().optional(),
   mode: z.number().int().optional(),
   input: z.record(z.string(), z.unknown()).optional(),
-  /** What is known about the session. */
+  /** The known facts about the session. */
   session: z.strictObject({
     secrets_read: z.string().optional(),
     first_time: z.union([z.boolean(), z.string()]).optional(),
@@ -51,16 +52,7 @@ export interface RiskCard {
 }
 
 const ROOT = "/home/user/project";
-const AROUND: Surroundings = {
-  roots: [ROOT],
-  user_home: "/home/user",
-  gate_home: "/home/user/.gate",
-  port: 47000,
-  resolve: (path) => {
-    const folded = absolutePath(path, ROOT);
-    return { lexical: folded, real: folded };
-  },
-};
+const AROUND = imaginedMachine(ROOT);
 
 /**
  * Scores gate's levels against the labels of a table (one JSON object a line). The policy allows
@@ -74,10 +66,9 @@ export function scoreRisk(jsonl: string, policies: Policies = {}): RiskCard {
     override_global: false,
   });
   const settings = mergeRisk([policies.risk]);
-  const all = jsonl.split("\n").flatMap((line, at) => {
-    if (line.trim() === "") return [];
-    const one = readCase(line, at + 1);
-    return [{ one, risk: assessRisk(factsOf(one, compiled, settings)) }];
+  const all = readLines(jsonl, (line, number) => {
+    const one = readCase(line, number);
+    return { one, risk: assessRisk(factsOf(one, compiled, settings)) };
   });
   const right = all.filter(({ one, risk }) => one.level === risk.level);
   const wrong = all.filter(({ one, risk }) => one.level !== risk.level);

@@ -36,7 +36,7 @@ const isConfiguration = (path: string, kind: string | null) =>
 
 const SENDS = /\b(curl|wget|nc|ncat|http|https|invoke-webrequest|fetch)\b/i;
 
-/** What a new text can do, by the kind of its file. */
+/** The dangers of a new text, by the kind of its file. */
 const RULES: ContentRule[] = [
   {
     name: "opens_shell",
@@ -138,7 +138,7 @@ const RULES: ContentRule[] = [
   },
 ];
 
-/** What the new content of a file brings that its old content did not have. */
+/** The causes of risk that a new content brings and the old one did not have. */
 export function contentCauses({ shown, new_text, oldText }: ChangeFacts): Cause[] {
   if (new_text === null) return [];
   const kind = classOf(shown)?.name ?? null;

@@ -34,11 +34,11 @@ export interface ChangeFacts {
   oldText: () => string | null;
 }
 
-/** What is known about the session and the project at the moment of the action. */
+/** The known facts about the session and the project at the moment of the action. */
 export interface Circumstances {
   /** A secret that the session has read. */
   secret_read: string | null;
-  /** What the project has never seen before: a program, a tool. */
+  /** A program or tool that the project has never seen before. */
   first_time: string | null;
   outside_hours: boolean;
   /** The actions of the session in the last minute, if they are unusually many. */

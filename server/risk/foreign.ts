@@ -10,7 +10,7 @@ const GRAVE =
 const CONVERSATION = /^(todo|task|plan|think|memory|ask_?user|notebook_?read)/i;
 const ASKS_WEB = /^(web_?(fetch|search)|fetch|search|browse\w*|open_?url)$/i;
 
-/** What a tool of another program does, as far as its name and its input tell. */
+/** The causes of risk in a tool of another program, as far as its name and its input tell. */
 export function foreignCauses({ tool, input }: RiskFacts): Cause[] {
   const own = tool.split("__").at(-1) ?? tool;
   if (ASKS_WEB.test(own)) return [{ name: "network", why: `${tool} reads from the network` }];

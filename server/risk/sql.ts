@@ -12,7 +12,7 @@ export function isDestructiveSql(text: string): boolean {
   return DESTROYS.test(bare) || DELETES.test(bare) || UPDATES_ALL.test(bare);
 }
 
-/** What a text does to a database. */
+/** The effect of a text on a database. */
 export function effectOfSql(text: string): "destroys" | "changes" | "reads" {
   if (isDestructiveSql(text)) return "destroys";
   return CHANGES.test(text) ? "changes" : "reads";

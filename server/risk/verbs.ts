@@ -1,11 +1,11 @@
-/** What a verb of a command line or of a tool's name does to the thing that it is about. */
+/** The effect of a verb, of a command line or a tool's name, on its object. */
 export type VerbKind = "reads" | "changes" | "destroys";
 
 const setOf = (text: string) => new Set(text.split(/\s+/));
 
 const READS = setOf(
   "get list ls describe show plan diff view whoami top explain search validate lint fmt synth preview tail head read inspect check " +
-    "test wait find fetch query lookup count cat stat resolve detect analyze analyse init dump export",
+    "test wait listen find fetch query lookup count cat stat resolve detect analyze analyse init dump export",
 );
 /** Nouns that show something unless another verb follows: `config` and `config set`. */
 const SHOWS = setOf(

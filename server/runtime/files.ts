@@ -41,6 +41,12 @@ export interface Applied {
   made_folders: string[];
 }
 
+/** A change that every program sees, and that a power cut may still take. */
+export interface Shown extends Applied {
+  /** Settles when the disk has the folder's entry. */
+  settled: Promise<void>;
+}
+
 type Fault = (step: string) => void | Promise<void>;
 
 const { O_CREAT, O_EXCL, O_WRONLY } = constants;
@@ -51,19 +57,45 @@ const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
  * @throws GateError `conflict`, with nothing changed, when the file's hash is not `before`
  */
 export async function applyChange(change: FileChange, fault: Fault = () => {}): Promise<Applied> {
+  const { made_folders, settled } = await showChange(change, fault);
+  await settled;
+  return { made_folders };
+}
+
+/** The same, without waiting until the disk has the folder's entry. @throws GateError `conflict` */
+export async function showChange(change: FileChange, fault: Fault = () => {}): Promise<Shown> {
   const { folder, made } = openFolder(dirname(change.path), { make: change.after !== null });
   try {
     if (change.after === null) await remove(folder, change);
     else await replace(folder, change, change.after, fault);
     await fault("renamed");
-    await folder.sync();
-    await syncParents(made);
-    return { made_folders: made };
   } catch (error) {
     removeEmptyFolders(made);
+    folder.close();
     throw error;
+  }
+  return { made_folders: made, settled: settle(folder, made, fault) };
+}
+
+async function settle(folder: Folder, made: readonly string[], fault: Fault): Promise<void> {
+  try {
+    await fault("shown");
+    await folder.sync();
+    await syncParents(made);
   } finally {
     folder.close();
+  }
+}
+
+/** Makes the entries of these files durable, as far as their file systems can. */
+export async function settleEntries(paths: readonly string[]): Promise<void> {
+  for (const parent of new Set(paths.map((path) => dirname(path)))) {
+    try {
+      const { folder } = openFolder(parent);
+      await folder.sync().finally(() => folder.close());
+    } catch {
+      // A folder that is gone has no entry.
+    }
   }
 }
 

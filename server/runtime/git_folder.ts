@@ -20,8 +20,13 @@ export function gitFoldersOf(folder: string): string[] {
   const git = join(folder, ".git");
   const named = lookAt(git)?.isDirectory() === false ? pathIn(git, /^gitdir:\s*(.+?)\s*$/s) : null;
   const own = named === null ? git : resolve(folder, named);
+  return [...new Set([git, ...withShared(own)])];
+}
+
+/** A folder of git, and the folder that it shares with other working folders. */
+export function withShared(own: string): string[] {
   const shared = pathIn(join(own, "commondir"), /^\s*(.+?)\s*$/s);
-  return [...new Set([git, own, ...shared === null ? [] : [resolve(own, shared)]])];
+  return shared === null ? [own] : [own, resolve(own, shared)];
 }
 
 interface Known {

@@ -75,7 +75,7 @@ export class BodyReader {
    */
   read(limit: number): Promise<Uint8Array<ArrayBuffer>> {
     const request = this.#request;
-    if (request.headers.expect !== undefined) this.#response.writeContinue();
+    if (isExpecting(request)) this.#response.writeContinue();
     return new Promise((resolve, reject) => {
       const chunks: Uint8Array[] = [];
       let size = 0;
@@ -90,14 +90,14 @@ export class BodyReader {
         else if (!this.#count(size, chunk.length)) fail(tooMuch(this.#budget));
         else chunks.push(chunk);
       });
-      request.on("end", () => resolve(Buffer.concat(chunks, size)));
-      const gone = () =>
-        fail(
-          new GateError(
-            "timeout",
-            "Cannot read the body: the connection ended before it was complete",
-          ),
-        );
+      let isWhole = false;
+      request.on("end", () => {
+        isWhole = true;
+        resolve(Buffer.concat(chunks, size));
+      });
+      const gone = () => {
+        if (!isWhole) fail(tooEarly());
+      };
       request.on("error", gone);
       request.on("close", gone);
     });
@@ -117,6 +117,16 @@ export class BodyReader {
   }
 }
 
+/** `request.headers` would first sort all lines into an object. */
+function isExpecting({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.some((name, at) => at % 2 === 0 && name.toLowerCase() === "expect");
+}
+
+function tooEarly(): GateError {
+  const message = "Cannot read the body: the connection ended before it was complete";
+  return new GateError("timeout", message);
+}
+
 function tooMuch({ bytes }: BodyBudget): GateError {
   const size = `${Math.ceil(bytes / 1024 / 1024)} MiB`;
   return new GateError(
@@ -128,7 +138,7 @@ function tooMuch({ bytes }: BodyBudget): GateError {
 
 /** The error for a body longer than `limit` bytes. */
 export function tooLarge(limit: number): GateError {
-  return new GateError("too_large", `Cannot read the body: it is over ${limit} bytes`);
+  return new GateError("too_large", `Cannot read the body: it is over ${limit} bytes; send less`);
 }
 
 /**
@@ -209,7 +219,8 @@ function cutUnlessTaken(response: ServerResponse, write_ms: number): void {
 const TEXT = /^(?:text\/|application\/(?:problem\+)?json)/;
 
 function isText(answer: Response): boolean {
-  return TEXT.test(answer.headers.get("content-type") ?? "");
+  return TEXT.test(answer.headers.get("content-type") ?? "") &&
+    !answer.headers.has("content-encoding");
 }
 
 function isStream(answer: Response): boolean {

@@ -1,18 +1,26 @@
 import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { readFileSync, readlinkSync } from "node:fs";
+import { setImmediate as pause } from "node:timers/promises";
 import type { ListeningPort, ProcessList, RunningProcess } from "./process_list.ts";
 
-/** What of a process does not change while it runs. */
+/** The facts of a process that do not change while it runs. */
 interface Lasting {
   start_time: string;
   uid: number | null;
   argv: string[];
+  stat: NonNullable<ReturnType<typeof parseStat>>;
+  /** When `stat` was read. */
+  read_at: number;
 }
 
 const AT_ONCE = 32;
 /** Long enough to recognize a program and to show it. */
 const MOST_ARGUMENTS_BYTES = 8_192;
 const MOST_ENVIRONMENT_BYTES = 1024 * 1024;
+const MOST_OPEN_FILES = 10_000;
+const MOST_SOCKETS = 10_000;
+/** After this time a socket without a known owner is looked for again. */
+const UNOWNED_MS = 60_000;
 /** Linux tells times in hundredths of a second to programs, on every machine. */
 const TICKS_PER_SECOND = 100;
 
@@ -27,24 +35,27 @@ export class LinuxProcesses implements ProcessList {
   #lasting = new Map<number, Lasting>();
   /** The process of each listening socket, by inode, as it was found last. */
   #owners = new Map<string, number>();
+  /** The sockets whose process this user may not see, and when all processes were looked at. */
+  #unowned = new Set<string>();
+  #owned_at = -Infinity;
 
-  async all(): Promise<RunningProcess[]> {
+  async all(tolerated_ms = 0): Promise<RunningProcess[]> {
     const pids = await pidsIn("/proc");
+    const present = new Set(pids);
     const seen = new Map<number, Lasting>();
+    const now = performance.now();
+    // Each process has its own time, so that one round does not read them all.
+    const isRecent = (pid: number, { read_at, stat }: Lasting) =>
+      now - read_at < tolerated_ms * (16 + pid % 16) / 32 && this.#isSettled(stat) &&
+      (stat.ppid === 0 || present.has(stat.ppid));
     const found = await inTurn(pids, async (pid) => {
-      const stat = parseStat(await textOf(`/proc/${pid}/stat`) ?? "");
-      if (stat === null) return [];
-      const start_time = `${this.machine.boot_id}:${stat.start_ticks}`;
       const known = this.#lasting.get(pid);
-      // A process may replace its program once, right after it began.
-      const isSettled = known?.start_time === start_time && known.argv.length > 0 &&
-        this.#ageOf(stat.start_ticks) > 5_000;
-      const lasting = isSettled ? known : await this.#look(pid, start_time);
+      const lasting = known && isRecent(pid, known) ? known : await this.#read(pid, known);
+      if (lasting === null) return [];
       seen.set(pid, lasting);
+      const { stat, start_time, uid, argv } = lasting;
       return [{
-        pid,
-        ppid: stat.ppid,
-        ...lasting,
+        ...{ pid, ppid: stat.ppid, start_time, uid, argv },
         started_at: this.#booted_at === null
           ? null
           : this.#booted_at + stat.start_ticks / TICKS_PER_SECOND * 1000,
@@ -76,8 +87,8 @@ export class LinuxProcesses implements ProcessList {
 
   async listening(): Promise<ListeningPort[]> {
     const tables = await Promise.all([
-      textOf("/proc/net/tcp").then((text) => parseTcpTable(text ?? "", 4)),
-      textOf("/proc/net/tcp6").then((text) => parseTcpTable(text ?? "", 6)),
+      listenersIn("/proc/net/tcp", 4),
+      listenersIn("/proc/net/tcp6", 6),
     ]);
     const sockets = tables.flat();
     const owners = await this.#ownersOf(new Set(sockets.map(({ inode }) => inode)));
@@ -91,14 +102,30 @@ export class LinuxProcesses implements ProcessList {
     return text === null ? null : parseLocks(text);
   }
 
-  async #look(pid: number, start_time: string): Promise<Lasting> {
+  async #read(pid: number, known: Lasting | undefined): Promise<Lasting | null> {
+    const read_at = performance.now();
+    const stat = parseStat(await textOf(`/proc/${pid}/stat`) ?? "");
+    if (stat === null) return null;
+    const start_time = `${this.machine.boot_id}:${stat.start_ticks}`;
+    const isKnown = known?.start_time === start_time && known.argv.length > 0 &&
+      this.#isSettled(stat);
+    const { uid, argv } = isKnown ? known : await this.#look(pid);
+    return { start_time, uid, argv, stat, read_at };
+  }
+
+  /** A process may replace its program once, right after it began. */
+  #isSettled({ start_ticks }: Lasting["stat"]): boolean {
+    return this.#ageOf(start_ticks) > 5_000;
+  }
+
+  async #look(pid: number): Promise<Pick<Lasting, "uid" | "argv">> {
     const [line, owner] = await Promise.all([
       readFile(`/proc/${pid}/cmdline`).catch(() => null),
       stat(`/proc/${pid}`).catch(() => null),
     ]);
     const text = line?.subarray(0, MOST_ARGUMENTS_BYTES).toString("utf8") ?? "";
     const argv = text === "" ? [] : text.replace(/\0$/, "").split("\0");
-    return { start_time, uid: owner?.uid ?? null, argv };
+    return { uid: owner?.uid ?? null, argv };
   }
 
   #ageOf(start_ticks: number): number {
@@ -109,8 +136,11 @@ export class LinuxProcesses implements ProcessList {
   /** The processes that hold each socket. Looks at all open files only for a socket that is new. */
   async #ownersOf(inodes: ReadonlySet<string>): Promise<Map<string, number[]>> {
     const pids = new Set(await pidsIn("/proc"));
-    const isNew = [...inodes].some((inode) => !pids.has(this.#owners.get(inode) ?? -1));
-    const wanted = isNew ? [...pids] : [...new Set(this.#owners.values())];
+    const now = performance.now();
+    const isKnown = (inode: string) =>
+      this.#unowned.has(inode) || pids.has(this.#owners.get(inode) ?? -1);
+    const isAll = now - this.#owned_at >= UNOWNED_MS || ![...inodes].every(isKnown);
+    const wanted = isAll ? [...pids] : [...new Set(this.#owners.values())];
     const owners = new Map<string, number[]>();
     await inTurn(wanted, async (pid) => {
       for (const inode of await socketsOf(pid)) {
@@ -118,6 +148,9 @@ export class LinuxProcesses implements ProcessList {
       }
     });
     this.#owners = new Map([...owners].map(([inode, holders]) => [inode, holders[0]!]));
+    if (!isAll) return owners;
+    this.#owned_at = now;
+    this.#unowned = new Set([...inodes].filter((inode) => !owners.has(inode)));
     return owners;
   }
 }
@@ -134,20 +167,37 @@ export function parseStat(text: string) {
   };
 }
 
-const LISTEN = "0A";
+/** The listening sockets of one table. The table may hold 100,000 connections besides. */
+async function listenersIn(path: string, family: 4 | 6): Promise<TcpSocket[]> {
+  const bytes = await readFile(path).catch(() => new Uint8Array());
+  const found: TcpSocket[] = [];
+  for (let at = 0; at < bytes.length && found.length < MOST_SOCKETS;) {
+    if (at > 0) await pause();
+    const end = bytes.indexOf(NEWLINE, at + TABLE_BYTES) + 1 || bytes.length;
+    found.push(...parseTcpTable(new TextDecoder().decode(bytes.subarray(at, end)), family));
+    at = end;
+  }
+  return found;
+}
+
+/** Bytes between two pauses of the event loop. */
+const TABLE_BYTES = 256 * 1024;
+const NEWLINE = 10;
+/** A line whose state is "listening": address, port and inode. */
+const LISTENING = /^ *\d+: ([\dA-F]+):([\dA-F]+) +\S+ +0A +\S+ +\S+ +\S+ +\d+ +\d+ +(\d+) /gm;
+
+interface TcpSocket extends Omit<ListeningPort, "pid"> {
+  inode: string;
+}
 
 /** The listening sockets in `/proc/net/tcp` or `/proc/net/tcp6`. */
-export function parseTcpTable(text: string, family: 4 | 6) {
-  return text.split("\n").slice(1).map((line) => line.trim().split(/\s+/)).flatMap((fields) => {
-    const [address = "", port = ""] = (fields[1] ?? "").split(":");
-    if (fields[3] !== LISTEN || port === "") return [];
-    return [{
-      address: family === 4 ? addressOf4(address) : addressOf6(address),
-      port: parseInt(port, 16),
-      family,
-      inode: fields[9] ?? "",
-    }];
-  });
+export function parseTcpTable(text: string, family: 4 | 6): TcpSocket[] {
+  return [...text.matchAll(LISTENING)].map(([, address = "", port = "", inode = ""]) => ({
+    address: family === 4 ? addressOf4(address) : addressOf6(address),
+    port: parseInt(port, 16),
+    family,
+    inode,
+  }));
 }
 
 /** The files in `/proc/locks` that a process holds, as `device:inode`. */
@@ -188,8 +238,9 @@ function bytesOf(hex: string): number[] {
 
 async function socketsOf(pid: number): Promise<string[]> {
   const names = await readdir(`/proc/${pid}/fd`).catch(() => []);
-  const targets = await Promise.all(
-    names.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => "")),
+  const targets = await inTurn(
+    names.slice(0, MOST_OPEN_FILES),
+    (name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => ""),
   );
   return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
 }
@@ -212,10 +263,15 @@ async function inTurn<T, R>(items: readonly T[], map: (item: T) => Promise<R>): 
   return results;
 }
 
+/** When the machine was started, in milliseconds since 1970. */
 function bootedAt(): number | null {
   const text = attempt(() => readFileSync("/proc/stat", "utf8"));
   const seconds = /^btime (\d+)$/m.exec(text ?? "")?.[1];
-  return seconds === undefined ? null : Number(seconds) * 1000;
+  if (seconds === undefined) return null;
+  // The kernel tells whole seconds here. The uptime is more exact, but may be that of a container.
+  const up = parseFloat(attempt(() => readFileSync("/proc/uptime", "utf8")) ?? "");
+  const exact = Math.round(Date.now() - up * 1000);
+  return Math.abs(exact - Number(seconds) * 1000) <= 2_000 ? exact : Number(seconds) * 1000;
 }
 
 /** The kernel tells each program the size of a page in its auxiliary vector: pairs of words, kind 6. */

@@ -51,7 +51,7 @@ interface BunFiles {
   file(fd: number): { stream(): ReadableStream<Uint8Array> };
 }
 
-/** What arrives at the read end of a pipe. The stream owns the file and closes it. */
+/** The bytes that arrive at the read end of a pipe. The stream owns the file and closes it. */
 export function readPipe(read: number): Readable {
   const { Bun } = globalThis as { Bun?: BunFiles };
   if (Bun) {

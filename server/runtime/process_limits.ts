@@ -8,23 +8,34 @@ export interface ProcessLimits {
 
 const PAGE_BYTES = 4_096;
 
-/**
- * Why the processes below this one must be stopped; null while they keep the limits. Reads `/proc`, so
- * it knows only Linux.
- */
-export function breachOf(pid: number, { processes, memory_bytes }: ProcessLimits): string | null {
+/** The findings of one look at the processes of a command. */
+export interface Usage {
+  /** Why they must be stopped; null while they keep the limits. */
+  breach: string | null;
+  /** Whether they are so many that the next look must come soon. */
+  isNear: boolean;
+}
+
+/** Looks at this process and all below it. Reads `/proc`, so it knows only Linux. */
+export function usageOf(pid: number, { processes, memory_bytes }: ProcessLimits): Usage {
   const found = [pid];
   for (const one of found) {
     found.push(...childrenOf(one));
-    if (found.length > processes) return `It used more than ${processes} processes`;
+    if (found.length > processes) {
+      return { breach: `It used more than ${processes} processes`, isNear: true };
+    }
   }
+  const isNear = found.length > processes * NEAR;
   // Shared pages count several times, so the exact number is read only when it may matter.
   if (sum(found, residentOf) <= memory_bytes || sum(found, ownMemoryOf) <= memory_bytes) {
-    return null;
+    return { breach: null, isNear };
   }
   const mebibytes = Math.floor(memory_bytes / 1024 ** 2);
-  return `It used more than ${mebibytes} MiB of memory`;
+  return { breach: `It used more than ${mebibytes} MiB of memory`, isNear };
 }
+
+/** The part of the allowed processes that few builds use. */
+const NEAR = 1 / 8;
 
 function sum(pids: readonly number[], bytesOf: (pid: number) => number): number {
   return pids.reduce((total, pid) => total + bytesOf(pid), 0);

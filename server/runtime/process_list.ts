@@ -23,7 +23,11 @@ export interface ListeningPort {
 
 /** Reads the processes of this machine without blocking. Nothing here throws: processes end meanwhile. */
 export interface ProcessList {
-  all(): Promise<RunningProcess[]>;
+  /**
+   * Every running process. What is known of one that runs for a while and still has its parent may be
+   * `tolerated_ms` old, without it nothing is.
+   */
+  all(tolerated_ms?: number): Promise<RunningProcess[]>;
   /** The working folder of each process that this user may look at. */
   foldersOf(pids: readonly number[]): Promise<Map<number, string>>;
   /** The variables with these names in the environment that a process began with. */

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { EMBEDDED, IS_BUNDLE } from "./embedded.ts";
@@ -34,6 +34,44 @@ export function selfCommand(): SelfCommand {
   if ("Deno" in globalThis) return { command, args: [...DENO_RUN, main] };
   if ("Bun" in globalThis) return { command, args: ["run", main] };
   return { command, args: [fileURLToPath(new URL("../../dist/node/gate.mjs", import.meta.url))] };
+}
+
+/** How the relay of a sandbox starts: `{}` stands for the folder in which its files are shown. */
+export interface RelayStart {
+  files: { name: string; from: string }[];
+  words: string[];
+}
+
+/** The start of the relay by this program; null if it cannot be shown in a sandbox. */
+export function relayStart(): RelayStart | null {
+  const program = { name: "program", from: process.execPath };
+  const { args } = selfCommand();
+  if (args.length === 0) return { files: [program], words: ["{}/program", "sandbox-relay"] };
+  if ("Deno" in globalThis || "Bun" in globalThis) {
+    const files = ["relay.ts", "relay_main.ts"].map((name) => (
+      { name, from: fileURLToPath(new URL(name, import.meta.url)) }
+    ));
+    const run = "Deno" in globalThis ? "run -A --no-config --no-lock --cached-only" : "run";
+    return { files: [program, ...files], words: ["{}/program", run, "{}/relay_main.ts"] };
+  }
+  const name = "relay.mjs";
+  const bundle = { name, from: join(dirname(args[0]!), name) };
+  if (!existsSync(bundle.from)) return null;
+  return { files: [program, bundle], words: ["{}/program", `{}/${name}`] };
+}
+
+/**
+ * The words that start this program as the process that restricts itself; null where it cannot: Node
+ * makes no system calls.
+ */
+export function selfConfine(): string[] | null {
+  const { command, args } = selfCommand();
+  if (args.length === 0) return [command, "sandbox-confine"];
+  const main = fileURLToPath(new URL("confine_main.ts", import.meta.url));
+  if ("Deno" in globalThis) {
+    return [command, "run", "-A", "--no-config", "--no-lock", "--cached-only", main];
+  }
+  return "Bun" in globalThis ? [command, "run", main] : null;
 }
 
 /**

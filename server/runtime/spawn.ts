@@ -5,7 +5,7 @@ import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
-import { breachOf, type ProcessLimits } from "./process_limits.ts";
+import { type ProcessLimits, usageOf } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
 import { ownUid } from "./self.ts";
 
@@ -25,17 +25,29 @@ export interface RunOptions {
   proved?: ProvedRun;
   /** The sandbox in which the command runs. */
   sandbox?: SandboxStart;
+  /** Its input and output, if somebody follows it. */
+  streams?: CommandStreams;
+}
+
+/** The streams of a command that somebody follows. They stay open after it. */
+export interface CommandStreams {
+  input: Readable;
+  output: Writable;
+  /** Null if both of its outputs go into one, in the order of writing. */
+  errors: Writable | null;
 }
 
 /** A program that starts another one in a sandbox. */
 export interface SandboxStart {
   /** The words before those of the other program. */
   argv: readonly string[];
-  /** What it reads from its descriptors 3, 4 and so on. */
+  /** The bytes that it reads from its descriptors 3, 4 and so on. */
   inputs: readonly Uint8Array[];
-  /** What the shell in the sandbox runs first; it ends with `exec "$@"`. */
-  prelude: string;
-  /** What its processes may use together. */
+  /** The words of the shell that prepares the process and ends with this text, which starts `"$@"`. */
+  outer: (last: string) => readonly string[];
+  /** The words in the sandbox before those of the command. */
+  inside: readonly string[];
+  /** The memory and processes that its processes may use together. */
   limits: ProcessLimits;
   /** The environment in the sandbox, from the one that the command would get. */
   env: (given: Record<string, string | undefined>) => Record<string, string | undefined>;
@@ -56,13 +68,15 @@ export interface RunResult {
 const GRACE_MS = 2_000;
 /** For the last output after the command has ended. */
 const DRAIN_MS = 250;
-/** Between two looks at the processes of a command in a sandbox. */
-const WATCH_MS = 250;
+/** Between two looks at the processes of a command in a sandbox, and where they are many. */
+const WATCH_MS = 100;
+const WATCH_CLOSELY_MS = 20;
 /** For processes that even SIGKILL does not end at once. */
 const GIVE_UP_MS = 5_000;
 
 /**
- * Runs one command line without input in its own process group, and ends the whole group with it.
+ * Runs one command line in its own process group, and ends the whole group with it. It has no input,
+ * except that of `streams`.
  * Never throws: a command that cannot start returns an `error`.
  */
 export async function runCommand(command: string, options: RunOptions): Promise<RunResult> {
@@ -98,9 +112,10 @@ class Run {
   readonly #signal: AbortSignal | undefined;
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #streams: Readable[] = [];
+  #follows = false;
   #resolve!: (ended: Ended) => void;
   #why: string | undefined;
-  #watching: ReturnType<typeof setInterval> | undefined;
+  #watching: ReturnType<typeof setTimeout> | undefined;
 
   constructor(command: string, options: RunOptions, buffer: OutputBuffer) {
     this.ended = new Promise((resolve) => this.#resolve = resolve);
@@ -116,24 +131,31 @@ class Run {
       () => this.#stop(`Timed out after ${seconds} s: it was stopped`),
     );
     if (options.sandbox) this.#watch(options.sandbox.limits);
-    for (const opening of this.#job.output) void this.#read(opening, buffer);
+    this.#follows = options.streams !== undefined;
+    const targets = [options.streams?.output, options.streams?.errors];
+    this.#job.output.forEach((opening, at) => void this.#read(opening, buffer, targets[at]));
     void this.#job.exited.then((ended) => this.#exited(ended));
   }
 
   readonly #onAbort = () =>
     this.#stop("Stopped: the agent's connection ended or a person stopped it");
 
-  async #read(opening: Promise<Readable | null>, buffer: OutputBuffer): Promise<void> {
+  async #read(
+    opening: Promise<Readable | null>,
+    buffer: OutputBuffer,
+    target: Writable | null | undefined,
+  ): Promise<void> {
     const stream = await opening.catch(() => null);
     if (!stream) return;
     this.#streams.push(stream);
     stream.on("data", (chunk: Uint8Array) => buffer.add(chunk));
+    if (target) stream.pipe(target, { end: false });
     stream.on("error", () => {});
   }
 
-  #stop(why: string): void {
+  #stop(why: string, signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): void {
     this.#why ??= why;
-    this.#job.kill("SIGTERM");
+    this.#job.kill(signal);
     this.#later(GRACE_MS, () => this.#job.kill("SIGKILL"));
     this.#later(GIVE_UP_MS, () => this.#settle({ exit_code: null, error: why }));
   }
@@ -142,24 +164,27 @@ class Run {
   #watch(limits: ProcessLimits): void {
     const { pid } = this.#job;
     if (pid === undefined) return;
-    this.#watching = setInterval(() => {
-      const breach = breachOf(pid, limits);
-      if (breach !== null) this.#stop(`${breach}: it was stopped`);
-    }, WATCH_MS);
+    const look = () => {
+      const { breach, isNear } = usageOf(pid, limits);
+      if (breach !== null) return this.#stop(`${breach}: it was stopped`, "SIGKILL");
+      this.#watching = setTimeout(look, isNear ? WATCH_CLOSELY_MS : WATCH_MS);
+    };
+    this.#watching = setTimeout(look, WATCH_MS);
   }
 
   #exited(ended: Ended): void {
-    clearInterval(this.#watching);
+    clearTimeout(this.#watching);
     const final = this.#why === undefined ? ended : { exit_code: null, error: this.#why };
     if (process.platform !== "win32") this.#job.kill("SIGTERM");
-    // A background child may keep the pipe open, but the command's own output is already in it.
-    this.#later(DRAIN_MS, () => this.#settle(final));
+    // A background child may keep the pipe open, but the command's own output is already in it. Who
+    // follows the output may read it slowly, and the end of a sandbox ends all of its processes.
+    if (!this.#follows) this.#later(DRAIN_MS, () => this.#settle(final));
     void this.#job.closed.then(() => this.#settle(final));
   }
 
   #settle(ended: Ended): void {
     for (const timer of this.#timers) clearTimeout(timer);
-    clearInterval(this.#watching);
+    clearTimeout(this.#watching);
     this.#signal?.removeEventListener("abort", this.#onAbort);
     if (process.platform !== "win32") this.#job.kill("SIGKILL");
     for (const stream of this.#streams) stream.destroy();
@@ -224,27 +249,38 @@ function spawnShell(command: string, options: RunOptions): ChildProcess {
   }
   if (options.sandbox) return spawnSandboxed(command, options, options.sandbox);
   // The outer shell joins the two streams, so that their lines keep their order.
-  return spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...shell(), "-c", command], {
+  return spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...commandShell(), "-c", command], {
     ...shared,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
 }
 
-/** The shell in the sandbox starts twice: first for the prelude, then for the command alone. */
+/** A shell outside prepares the process, one in the sandbox runs the command alone. */
 function spawnSandboxed(
   command: string,
-  { cwd, env, named_variables }: RunOptions,
+  { cwd, env, named_variables, streams }: RunOptions,
   sandbox: SandboxStart,
 ): ChildProcess {
-  const inside = [...shell(), "-c", sandbox.prelude, "sh", ...shell(), "-c", command];
-  const child = spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...sandbox.argv, ...inside], {
+  const [program = "", ...options] = sandbox.outer(
+    `exec "$@"${streams?.errors ? "" : " 2>&1"}`,
+  );
+  const inside = [...sandbox.inside, ...commandShell(), "-c", command];
+  const child = spawn(program, [...options, ...sandbox.argv, ...inside], {
     cwd,
     env: sandbox.env(commandEnvironment(env ?? process.env, named_variables)),
-    stdio: ["ignore", "pipe", "pipe", ...sandbox.inputs.map(() => "pipe" as const)],
+    // Pipes, so that the command gets no file, terminal or socket of whoever follows it.
+    stdio: [
+      streams ? "pipe" : "ignore",
+      ...["pipe", "pipe", ...sandbox.inputs.map(() => "pipe")] as "pipe"[],
+    ],
     detached: true,
   });
   yieldToOthers(child.pid);
+  if (streams && child.stdin) {
+    child.stdin.on("error", () => {});
+    streams.input.pipe(child.stdin);
+  }
   sandbox.inputs.forEach((bytes, at) => {
     const stream = child.stdio[3 + at] as Writable | null | undefined;
     // A program that ends early leaves its inputs unread.
@@ -275,7 +311,8 @@ const BASH = [
   "/run/current-system/sw/bin/bash",
 ];
 
-function shell(): string[] {
+/** The words that start the shell of commands, without the user's settings. */
+export function commandShell(): string[] {
   const bash = BASH.find((path) => existsSync(path));
   return bash ? [bash, "--noprofile", "--norc"] : ["/bin/sh"];
 }

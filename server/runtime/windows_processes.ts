@@ -5,7 +5,9 @@ import type { ListeningPort, ProcessList, RunningProcess } from "./process_list.
 /** One question takes up to a second, so its answer serves for some time. */
 const KEPT_MS = 10_000;
 
-const QUESTION = "Get-CimInstance Win32_Process | " +
+// Otherwise names in other scripts come in the code page of the console.
+const QUESTION =
+  "[Console]::OutputEncoding = [Text.Encoding]::UTF8; Get-CimInstance Win32_Process | " +
   "Select-Object ProcessId,ParentProcessId,CreationDate,CommandLine,ExecutablePath,WorkingSetSize" +
   " | ConvertTo-Json -Compress";
 
@@ -33,7 +35,8 @@ export class WindowsProcesses implements ProcessList {
   }
 
   async listening(): Promise<ListeningPort[]> {
-    return parseNetstat(await readProgram("netstat", ["-ano", "-p", "TCP"]) ?? "");
+    // With `-p TCP` it leaves out IPv6.
+    return parseNetstat(await readProgram("netstat", ["-ano"]) ?? "");
   }
 
   lockedFiles(): Promise<null> {
@@ -54,7 +57,7 @@ const CimProcess = z.object({
 export function parseCim(text: string): RunningProcess[] {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     return [];
   }
@@ -86,9 +89,10 @@ export function parseNetstat(text: string): ListeningPort[] {
     const [protocol, local = "", foreign, ...rest] = line.trim().split(/\s+/);
     const listens = foreign === "0.0.0.0:0" || foreign === "[::]:0";
     const [, address = "", port] = /^(.*):(\d+)$/.exec(local) ?? [];
-    if (protocol !== "TCP" || !listens || port === undefined) return [];
+    const pid = rest.at(-1) ?? "";
+    if (protocol !== "TCP" || !listens || port === undefined || !/^[1-9]\d*$/.test(pid)) return [];
     return [{
-      pid: Number(rest.at(-1)),
+      pid: Number(pid),
       port: Number(port),
       address: address.replace(/^\[(.*)\]$/, "$1"),
       family: address.startsWith("[") ? 6 as const : 4 as const,

@@ -1,8 +1,10 @@
 import { existsSync, realpathSync } from "node:fs";
 import { arch } from "node:os";
 import { dirname } from "node:path";
-import type { SandboxStart } from "../runtime/spawn.ts";
-import type { Mount, Walls } from "./schema.ts";
+import { ownUid } from "../runtime/self.ts";
+import { commandShell, type SandboxStart } from "../runtime/spawn.ts";
+import type { Reach } from "./reach.ts";
+import type { Mount, SandboxLimits, Walls } from "./schema.ts";
 import { seccompFilter } from "./seccomp.ts";
 
 /** The descriptors from which bubblewrap reads; the first two inputs of the process. */
@@ -10,16 +12,17 @@ const [ARGS_FD, SECCOMP_FD] = [3, 4];
 
 /**
  * The start of a command behind these walls. `env` is the environment of the process that runs it;
- * the folders of its PATH are shown.
+ * the folders of its PATH are shown. `reach` is the way to the hosts that the walls list.
  */
 export function startBehind(
   walls: Walls,
   env: Record<string, string | undefined>,
+  reach: Reach | null = null,
 ): SandboxStart {
   const filter = seccompFilter(arch());
   const args = [
     ...namespacesOf(walls, filter !== null),
-    ...mountsOf(walls, env),
+    ...mountsOf(walls, env, reach),
     ...["--chdir", walls.cwd],
     ...(filter ? ["--seccomp", `${SECCOMP_FD}`] : []),
   ];
@@ -29,7 +32,8 @@ export function startBehind(
       new TextEncoder().encode(args.map((arg) => `${arg}\0`).join("")),
       ...(filter ? [filter] : []),
     ],
-    prelude: preludeOf(walls),
+    outer: (last) => outerShell(walls.limits, last),
+    inside: insideOf(walls, reach),
     limits: walls.limits,
     env: (given) => environmentIn(walls, given),
   };
@@ -55,12 +59,17 @@ export function isAtLeast(version: string, major: number, minor: number): boolea
   return is_major > major || (is_major === major && is_minor >= minor);
 }
 
-function mountsOf(walls: Walls, env: Record<string, string | undefined>): string[] {
+function mountsOf(
+  walls: Walls,
+  env: Record<string, string | undefined>,
+  reach: Reach | null,
+): string[] {
   const { mounts, tools_at } = walls;
   const all = [
     ...mounts.slice(0, tools_at),
     ...toolsIn(env, walls),
     ...mounts.slice(tools_at),
+    ...reach?.mounts ?? [],
   ];
   return [...all.flatMap((mount) => mountArgs(mount, walls)), ...["--remount-ro", "/"]];
 }
@@ -73,6 +82,8 @@ function mountArgs({ at, as, from = at }: Mount, { blank, engine }: Walls): stri
       return ["--bind", from, at];
     case "link":
       return ["--symlink", from, at];
+    case "folder":
+      return ["--dir", at];
     case "new_folder":
       if (at === "/proc") return ["--proc", at];
       if (at === "/dev") return ["--dev", at];
@@ -97,7 +108,7 @@ const INSTALLATIONS = [
 ];
 
 /** The outermost folders of PATH that no mount shows, with the installation around a `bin`. */
-function toolsIn(
+export function toolsIn(
   env: Record<string, string | undefined>,
   { mounts, user_home, never_shown }: Walls,
 ): Mount[] {
@@ -143,24 +154,65 @@ export function isWithin(path: string, folder: string): boolean {
 }
 
 /** The kernel counts threads as processes. */
-const THREADS = 4;
+export const THREADS = 4;
+
+/** Starts three times as fast as bash. */
+const DASH = ["/bin/dash", "/usr/bin/dash"];
 
 /**
- * The text that bash runs before the command: it closes what the process inherited, sets the limits,
- * and lets the kernel end this process first when memory is short.
+ * The words of the shell that runs before bubblewrap and ends with `last`: it closes what the process
+ * inherited, sets the limits, and lets the kernel end this process first when memory is short.
  */
-function preludeOf({ limits: { processes, memory_bytes, file_bytes } }: Walls): string {
-  const blocks = Math.floor(file_bytes / 1024);
-  const data = Math.floor(memory_bytes / 1024);
-  return [
-    // Bash keeps copies of what it redirects, so nothing is redirected here.
+export function outerShell(limits: SandboxLimits, last: string): string[] {
+  const bash = commandShell();
+  const inBash = [
     "for fd in /proc/self/fd/*; do fd=${fd##*/}",
-    'if [ "$fd" -gt 2 ]; then eval "exec $fd>&-" || exit 126; fi; done',
-    "unset fd DENO_EXTRA_STDIO_FDS",
-    `ulimit -S -c 0; ulimit -u ${processes * THREADS} -f ${blocks} -d ${data} || exit 126`,
-    "echo 1000 >/proc/self/oom_score_adj || exit 126",
-    'exec "$@"',
+    // Bash keeps copies of what it redirects for one command, so `exec` redirects.
+    `if [ "$fd" -gt ${SECCOMP_FD} ]; then eval "exec $fd>&-" || exit 126; fi; done`,
+    ...boundsOf(limits, 1024),
+    last,
   ].join("\n");
+  const dash = DASH.find((path) => existsSync(path));
+  if (dash === undefined) return [...bash, "-c", inBash, "sh"];
+  // Dash names no descriptor above 9, so bash closes those.
+  const inDash = [
+    "for fd in /proc/self/fd/*; do case ${fd##*/} in",
+    `[0-${SECCOMP_FD}]) ;;`,
+    '?) eval "exec ${fd##*/}>&-" || exit 126 ;;',
+    `*) [ ! -h "$fd" ] || exec ${bash.join(" ")} -c "$0" sh "$@" || exit 126 ;;`,
+    "esac; done",
+    ...boundsOf(limits, 512),
+    last,
+  ].join("\n");
+  return [dash, "-c", inDash, inBash];
+}
+
+/** The lines that set the limits, for a shell that counts the size of files in these blocks. */
+function boundsOf({ memory_bytes, file_bytes }: SandboxLimits, block_bytes: number): string[] {
+  return [
+    "unset fd DENO_EXTRA_STDIO_FDS",
+    "ulimit -S -c 0",
+    `ulimit -f ${Math.floor(file_bytes / block_bytes)} || exit 126`,
+    `ulimit -d ${Math.floor(memory_bytes / 1024)} || exit 126`,
+    "echo 1000 >/proc/self/oom_score_adj || exit 126",
+  ];
+}
+
+/**
+ * The words in the sandbox before those of the command: a shell that bounds the processes. Outside,
+ * the kernel would count all processes of the user. It bounds none of root.
+ */
+function insideOf({ limits: { processes } }: Walls, reach: Reach | null): string[] {
+  const isRoot = ownUid() === 0;
+  if (isRoot && reach === null) return [];
+  const dash = reach === null ? DASH.find((path) => existsSync(path)) : undefined;
+  const [shell, option] = dash === undefined ? [commandShell(), "-u"] : [[dash], "-p"];
+  const text = [
+    ...isRoot ? [] : [`ulimit ${option} ${processes * THREADS} || exit 126`],
+    ...reach === null ? [] : [reach.opens],
+    'exec "$@"',
+  ];
+  return [...shell, "-c", text.join("\n"), "sh"];
 }
 
 /** Variables that lead to a service outside, or to a folder that is not there. */
@@ -168,7 +220,7 @@ const DROPPED =
   /^(SSH_AUTH_SOCK|DBUS_.*|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|XDG_.*|DOCKER_HOST|GATE_.*|TMPDIR|TMP|TEMP)$/;
 const PROXIES = /^(https?|ftp|all|no)_proxy$/i;
 
-function environmentIn(
+export function environmentIn(
   { network, user_home, cwd }: Walls,
   given: Record<string, string | undefined>,
 ): Record<string, string | undefined> {

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Fate, Judge } from "./judge.ts";
+import { isUnnamed } from "./unnamed.ts";
 
 /** A file or folder that is hidden or read-only in the sandbox. */
 export interface Found {
@@ -118,11 +119,6 @@ function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
   return { entries: entries.length, folders, found };
 }
 
-/** Whether the name has bytes that are no text. Reading the folder has replaced them. */
-function isUnnamed(path: string): boolean {
-  return path.includes("\uFFFD") && lstatSync(path, { throwIfNoEntry: false }) === undefined;
-}
-
 function kindOf(entry: Dirent): Found["kind"] | "special" {
   if (entry.isFile()) return "file";
   if (entry.isDirectory()) return "folder";
@@ -132,7 +128,7 @@ function kindOf(entry: Dirent): Found["kind"] | "special" {
 /** The files in a folder of git with which git runs a program. */
 const RUNS = ["config", "config.worktree", "hooks", "info", "commondir"];
 
-/** What makes git run a program, in its folder and in those of its submodules. */
+/** The parts of a git folder, and of its submodules, that make git run a program. */
 export function gitParts(
   folder: string,
   names: ReadonlySet<string> = new Set(namesIn(folder)),
@@ -180,7 +176,7 @@ function otherNames(found: readonly Found[], folders: Iterable<string>): Found[]
   return others;
 }
 
-/** What tells a file with several names from others; null for any other file. */
+/** A key that all names of one file share; null for a file with one name. */
 function linkOf(path: string): string | null {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isFile() && stats.nlink > 1 ? `${stats.dev} ${stats.ino}` : null;

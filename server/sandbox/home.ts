@@ -1,5 +1,5 @@
-import { existsSync, lstatSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, lstatSync, readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Mount } from "./schema.ts";
 
 /** Folders of the home in which tools are installed; each is read-only in the sandbox. */
@@ -29,9 +29,15 @@ const CREDENTIALS = [
 
 /** The user's home with only the tools in it, and what of them is hidden. */
 export function homeMounts(home: string, cache: string): Mount[] {
+  const listed = new Map<string, Set<string>>();
+  const isFolderOfHome = (name: string) => {
+    const folder = dirname(name);
+    let names = listed.get(folder);
+    if (!names) listed.set(folder, names = foldersIn(join(home, folder)));
+    return names.has(basename(name));
+  };
   const shown = (names: readonly string[]) =>
-    names.map((name) => join(home, name)).filter(isFolder)
-      .map((at): Mount => ({ at, as: "read_only" }));
+    names.filter(isFolderOfHome).map((name): Mount => ({ at: join(home, name), as: "read_only" }));
   return [
     { at: home, as: "new_folder" },
     ...shown(TOOLS),
@@ -40,13 +46,23 @@ export function homeMounts(home: string, cache: string): Mount[] {
       { at: join(home, name), as: "link", from: `.cache/${name.slice(1)}` }
     )),
     ...shown(CACHES),
-    ...CREDENTIALS.map((name) => join(home, name)).filter((at) => existsSync(at)).map((at) => (
-      { at, as: isFolder(at) ? "hidden_folder" as const : "hidden_file" as const }
-    )),
+    ...CREDENTIALS.filter((name) => isFolderOfHome(name.split("/")[0]!))
+      .map((name) => join(home, name)).filter((at) => existsSync(at)).map((at) => (
+        { at, as: isFolder(at) ? "hidden_folder" as const : "hidden_file" as const }
+      )),
   ];
 }
 
-/** A link could lead anywhere, so it stays hidden. */
+/** The names of the folders in a folder. A link could lead anywhere, so it is none of them. */
+function foldersIn(folder: string): Set<string> {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return new Set(entries.filter((entry) => entry.isDirectory()).map(({ name }) => name));
+  } catch {
+    return new Set(); // it is not there
+  }
+}
+
 function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -5,7 +5,7 @@ import { meter } from "../policy/meter.ts";
 import { matchPath, namePath } from "../policy/path_match.ts";
 import { isProtectedName } from "../policy/protect.ts";
 
-/** What a rule means for a file in the sandbox. */
+/** The meaning of a rule for a file in the sandbox. */
 export type Fate = "hidden" | "read_only";
 
 /** The fate of a path on the disk; null if no rule is about it. */
@@ -41,7 +41,8 @@ export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
   };
 }
 
-function isProtected(path: string): boolean {
+/** Whether gate protects the file by its name, and it is no file of a dependency. */
+export function isProtected(path: string): boolean {
   const name = basename(path);
   let known = PROTECTED.get(name);
   if (known === undefined) PROTECTED.set(name, known = isProtectedName(name));

@@ -10,6 +10,8 @@ export interface Lane {
   folders: readonly string[];
   /** It has ended after this time, whether it is reported or not. */
   at_most_ms: number;
+  /** Whether the process that runs it is gone, although nobody reported its end. */
+  is_gone?: () => boolean;
 }
 
 type Side = "behind" | "outside";
@@ -66,13 +68,20 @@ export class Lanes {
     }
   }
 
+  /** Whether the command of this action runs in a sandbox. */
+  holds(action_id: string): boolean {
+    return [...this.#running.values()].some((one) =>
+      one.side === "behind" && one.action_id === action_id && !one.is_gone?.()
+    );
+  }
+
   #enter(key: string, lane: Lane, side: Side): void {
     this.#running.set(key, { ...lane, side }, { ttl: lane.at_most_ms });
   }
 
   #meets({ folders, action_id }: Lane, side: Side): boolean {
     const others = [...this.#running.values()].filter((one) =>
-      one.side === side && one.action_id !== action_id
+      one.side === side && one.action_id !== action_id && !one.is_gone?.()
     );
     if (others.length === 0) return false;
     const own = areasOf(folders);

@@ -11,9 +11,9 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { readGitConfig } from "../runtime/git_config.ts";
+import { removeTree } from "../runtime/remove_tree.ts";
 import { ownUid } from "../runtime/self.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
 
@@ -55,7 +55,7 @@ export function removePrivateFolders(gate_home: string): void {
   } catch {
     return; // there is none
   }
-  rm(old, { recursive: true, force: true }).catch(() => {});
+  removeTree(old).catch(() => {});
 }
 
 /** Who the user is to git, and how git treats files; nothing that names a program or a place. */

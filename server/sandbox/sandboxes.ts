@@ -1,22 +1,35 @@
+import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { SandboxEngine } from "../environment.ts";
+import { networkIn } from "../policy/sandbox.ts";
 import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
-import type { Sandbox } from "../policy/schema.ts";
+import type { OpenedWalls, Sandbox } from "../policy/schema.ts";
 import { BlockedFiles } from "./find_blocked.ts";
 import { type Judge, judgeOf } from "./judge.ts";
 import { Lanes } from "./lanes.ts";
 import { removePrivateFolders } from "./private_folders.ts";
-import type { Walls } from "./schema.ts";
-import { refused, wallsOf } from "./walls.ts";
+import { whyNotOpenable } from "./openings.ts";
+import { copyProject, type ProjectCopy, removeCopy, whyNotCopied } from "./review/copy_project.ts";
+import { onCopy } from "./review/on_copy.ts";
+import type { OpenWall, Walls } from "./schema.ts";
+import {
+  MAX_MOUNTS,
+  outerGit,
+  refused,
+  UnbuildableError,
+  type WallsFound,
+  wallsOf,
+} from "./walls.ts";
 
 /** A command that is to run in the sandbox. */
 export interface SandboxOrder {
-  action_id: string;
   session_id: string;
   command: string;
   cwd: string;
-  /** What the decision says about the sandbox. */
+  /** The sandbox of the decision. */
   sandbox: Sandbox;
+  /** Walls that people opened for it. */
+  opened: OpenedWalls;
   compiled: CompiledPolicy;
   around: Surroundings;
   /** The folders of all projects. */
@@ -26,11 +39,27 @@ export interface SandboxOrder {
 /** The blocked and kept files at the start of a command. */
 interface Before {
   judge: Judge;
-  roots: readonly string[];
+  folders: readonly string[];
   paths: Set<string>;
 }
 
+/** The copy in which a command works, and when it started, in nanoseconds since 1970. */
+export interface StartedCopy {
+  copy: ProjectCopy;
+  started_ns: bigint;
+}
+
+/** The walls of a command, and the copy of the project if its changes are held back. */
+export interface BuiltWalls {
+  walls: Walls;
+  copy: ProjectCopy | null;
+}
+
 const MAX_RUNNING = 1_000;
+const NS_OF_A_MS = 1_000_000n;
+/** After walls could be built, the next commands are not tried on them for this time. */
+const TRIED_MS = 60_000;
+const MAX_TRIED = 1_000;
 
 /** Builds the walls of commands, and finds what appeared behind them. */
 export class Sandboxes {
@@ -41,6 +70,8 @@ export class Sandboxes {
   readonly #blocked = new BlockedFiles();
   readonly #judges = new WeakMap<CompiledPolicy, { key: string; judge: Judge }>();
   readonly #running = new LRUCache<string, Before>({ max: MAX_RUNNING });
+  readonly #copies = new Map<string, StartedCopy>();
+  readonly #tried = new LRUCache<string, CompiledPolicy>({ max: MAX_TRIED, ttl: TRIED_MS });
 
   /** Removes what earlier sandboxes left in the data folder. */
   constructor(gate_home: string, engine: () => Promise<SandboxEngine | null>) {
@@ -49,9 +80,73 @@ export class Sandboxes {
     removePrivateFolders(gate_home);
   }
 
-  /** The walls of a command that starts now. @throws GateError `conflict` if they cannot be built */
-  async build(order: SandboxOrder): Promise<Walls> {
-    const { compiled, around, sandbox, projects, action_id } = order;
+  /**
+   * The walls of a command that starts now. If its changes are held back, it works in a new copy of the
+   * project: pass that to `startCopy` or `removeCopy`. @throws UnbuildableError if they cannot be built
+   */
+  async build(order: SandboxOrder & { action_id: string }): Promise<BuiltWalls> {
+    const { around, action_id, sandbox, session_id } = order;
+    const { walls, found, looked, judge } = await this.#wallsOf(order);
+    const { roots } = around;
+    const paths = new Set(found.map(({ path }) => path));
+    if (!sandbox.held_back) {
+      this.#running.set(action_id, { judge, folders: looked, paths });
+      return { walls, copy: null };
+    }
+    const name = `${action_id}.${crypto.randomUUID().slice(0, 8)}`;
+    const folder = join(this.#gate_home, "sandbox", session_id, "copies", name);
+    const copy = await copyProject({ folder, roots, kept: keptIn(found) });
+    // Blocked files in the copy are left out anyway.
+    const folders = looked.filter((one) => !roots.includes(one));
+    this.#running.set(action_id, { judge, folders, paths });
+    const mounts = onCopy(walls.mounts, copy, outerGit(roots));
+    return { walls: { ...walls, mounts }, copy };
+  }
+
+  /** Keeps the copy of a command that starts now. */
+  startCopy(action_id: string, copy: ProjectCopy): void {
+    // The time of the files, whatever clock the gate has.
+    this.#copies.set(action_id, { copy, started_ns: BigInt(Date.now()) * NS_OF_A_MS });
+  }
+
+  /** The copy of a command that has ended, once; the caller removes it. Null if there is none. */
+  takeCopy(action_id: string): StartedCopy | null {
+    const started = this.#copies.get(action_id) ?? null;
+    this.#copies.delete(action_id);
+    return started;
+  }
+
+  /** Removes the copy of a command of which nobody tells the end. */
+  async dropCopy(action_id: string): Promise<void> {
+    const started = this.takeCopy(action_id);
+    if (started) await removeCopy(started.copy);
+  }
+
+  /**
+   * Why the walls of a command cannot be built at present; null if they can, or could a moment ago with
+   * far fewer mounts than the bound. A command starts only behind walls that are built for it anew.
+   */
+  async whyNot(order: SandboxOrder): Promise<string | null> {
+    const { session_id, cwd, sandbox, opened, compiled, around, projects } = order;
+    const { roots, user_home } = around;
+    const key = JSON.stringify([session_id, cwd, sandbox, opened, projects, roots, user_home]);
+    if (this.#tried.get(key) === compiled && await this.#engine() !== null) return null;
+    try {
+      // Without its text, nothing is copied for it.
+      const { walls, found } = await this.#wallsOf({ ...order, command: "" });
+      if (sandbox.held_back) return await whyNotCopied({ roots, kept: keptIn(found) });
+      // Without masks, each new file may be one that must be hidden.
+      const keeps = (await this.#engine())?.can_mask === true;
+      if (keeps && walls.mounts.length <= MAX_MOUNTS / 2) this.#tried.set(key, compiled);
+      return null;
+    } catch (error) {
+      if (error instanceof UnbuildableError) return error.why;
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async #wallsOf(order: SandboxOrder): Promise<WallsFound & { judge: Judge }> {
+    const { compiled, around, sandbox, opened, projects } = order;
     const engine = await this.#engine();
     if (engine === null) {
       throw refused(
@@ -59,8 +154,15 @@ export class Sandboxes {
         "run gate doctor, then let the agent submit it again",
       );
     }
+    if (sandbox.held_back && engine.name !== "bubblewrap") {
+      throw refused(
+        "the sandbox of this machine cannot put a copy into the place of the project",
+        "install bubblewrap, or let a person approve the command",
+      );
+    }
     const judge = this.#judgeOf(compiled, around);
-    const { walls, found } = await wallsOf({
+    const hosts = [...compiled.sandbox.hosts, ...opened.hosts];
+    const built = await wallsOf({
       ...{ engine, judge, gate_home: this.#gate_home, blocked: this.#blocked },
       session_id: order.session_id,
       command: order.command,
@@ -69,13 +171,13 @@ export class Sandboxes {
       strangers: projects,
       user_home: around.user_home,
       network: sandbox.network,
-      hosts: compiled.sandbox.hosts,
-      writable: sandbox.writable,
+      hosts: networkIn({ ...compiled.sandbox, hosts }, engine.name).hosts,
+      port: around.port,
+      writable: [...sandbox.writable, ...opened.writable],
+      readable: opened.readable,
       blocked_outside: anchoredPatterns(compiled),
     });
-    const paths = new Set(found.map(({ path }) => path));
-    this.#running.set(action_id, { judge, roots: around.roots, paths });
-    return walls;
+    return { ...built, judge };
   }
 
   /** The blocked and kept files that appeared since the command of this action started, outermost first. */
@@ -84,11 +186,24 @@ export class Sandboxes {
     if (!before) return [];
     this.#running.delete(action_id);
     const all = await Promise.all(
-      before.roots.map((root) => this.#blocked.find(root, before.judge)),
+      before.folders.map((folder) => this.#blocked.find(folder, before.judge)),
     );
     return all.flatMap((found) => found ?? []).map(({ path }) => path)
       .filter((path) => !before.paths.has(path))
       .toSorted((a, b) => a.length - b.length);
+  }
+
+  /** Why a person cannot open this wall in the project of these rules; null if they can. */
+  whyNotOpenable(
+    wall: OpenWall,
+    { compiled, around, projects }: Pick<SandboxOrder, "compiled" | "around" | "projects">,
+  ): string | null {
+    const { roots, user_home } = around;
+    const judge = this.#judgeOf(compiled, around);
+    const gate_home = this.#gate_home;
+    const policy = compiled.sandbox;
+    const engine = around.sandbox?.engine ?? "none";
+    return whyNotOpenable(wall, { engine, judge, policy, roots, projects, user_home, gate_home });
   }
 
   /** Forgets a command that did not start after all. */
@@ -104,6 +219,11 @@ export class Sandboxes {
     this.#judges.set(compiled, { key, judge });
     return judge;
   }
+}
+
+/** The paths that the sandbox covers with something else. A link itself stays visible. */
+function keptIn(found: WallsFound["found"]): Set<string> {
+  return new Set(found.filter(({ kind }) => kind !== "link").map(({ path }) => path));
 }
 
 function anchoredPatterns({ rules }: CompiledPolicy): string[] {

@@ -1,3 +1,5 @@
+import { ATTRIBUTE_CALLS } from "../runtime/attribute_calls.ts";
+
 /** The numbers of the system calls that the filter names, by architecture. */
 interface Calls {
   /** The architecture as the kernel reports it to a filter. */
@@ -8,6 +10,13 @@ interface Calls {
   clone3: number;
   /** Calls that always fail with EPERM. */
   refused: readonly number[];
+  socketpair: number;
+  /** Calls that also fail where a command has no namespaces of its own. */
+  shared: readonly number[];
+  /** Calls about extended attributes; programs go on without them where a disk has none. */
+  unsupported: readonly number[];
+  /** Calls of which only those about the caller itself pass, where it has no namespaces of its own. */
+  of_itself: readonly number[];
 }
 
 const EVERYWHERE = {
@@ -15,6 +24,10 @@ const EVERYWHERE = {
   // io_uring_setup, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr,
   // open_tree_attr: a ring would pass by the filter, the others mount.
   refused: [425, 428, 429, 430, 431, 432, 433, 442, 467],
+  // process_madvise process_mrelease file_setattr
+  shared: [440, 448, 469],
+  // setxattrat removexattrat
+  unsupported: [463, 466],
 };
 
 const CALLS: Record<string, Calls> = {
@@ -39,6 +52,22 @@ const CALLS: Record<string, Calls> = {
       // iopl ioperm modify_ldt uselib
       ...[172, 173, 154, 134],
     ],
+    socketpair: 53,
+    shared: [
+      ...EVERYWHERE.shared,
+      // setsid setpgid: whoever ends the command ends its group
+      ...[112, 109],
+      // shm*, sem*, msg*, mq_open mq_unlink: memory and queues of other programs
+      ...[29, 30, 31, 64, 65, 66, 220, 68, 69, 70, 71, 240, 241],
+      // chown fchown lchown fchownat
+      ...[92, 93, 94, 260],
+      // setpriority ioprio_set migrate_pages move_pages kcmp process_vm_* fanotify_init
+      ...[141, 251, 256, 279, 312, 310, 311, 300],
+    ],
+    // setxattr …, removexattr …
+    unsupported: [...EVERYWHERE.unsupported, 188, 189, 190, 197, 198, 199],
+    // prlimit64 sched_setparam sched_setscheduler sched_setaffinity sched_setattr
+    of_itself: [302, 142, 144, 203, 314],
   },
   arm64: {
     ...EVERYWHERE,
@@ -54,6 +83,16 @@ const CALLS: Record<string, Calls> = {
       ...[104, 294, 105, 273, 106],
       ...[224, 225, 142, 60, 89, 170, 112, 171],
     ],
+    socketpair: 199,
+    shared: [
+      ...EVERYWHERE.shared,
+      ...[157, 154],
+      ...[194, 195, 196, 190, 191, 192, 193, 186, 187, 188, 189, 180, 181],
+      ...[54, 55],
+      ...[140, 30, 238, 239, 272, 270, 271, 262],
+    ],
+    unsupported: [...EVERYWHERE.unsupported, 5, 6, 7, 14, 15, 16],
+    of_itself: [261, 118, 119, 122, 274],
   },
 };
 
@@ -64,6 +103,7 @@ const EQUAL = 0x15; // jeq #k
 const ABOVE = 0x35; // jge #k
 const HAS = 0x45; // jset #k
 const RETURN = 0x06; // ret #k
+const AND = 0x54; // and #k
 const NUMBER_AT = 0;
 const ARCHITECTURE_AT = 4;
 const FIRST_AT = 16;
@@ -73,29 +113,54 @@ const KILL = 0x80000000;
 const EPERM = 0x00050001;
 const ENOSYS = 0x00050026;
 const EAFNOSUPPORT = 0x00050061;
+const EOPNOTSUPP = 0x0005005f;
+const NOTIFY = 0x7fc00000;
 const NEW_USER = 0x10000000;
 /** Unix, IPv4, IPv6 and netlink sockets; others, such as vsock, reach beyond a network namespace. */
 const FAMILIES = [1, 2, 10, 16];
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
+/** FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, which need no right to write. */
+const FLAGS_OF_FILES = [0x40086602, 0x401c5820];
+const UNIX = 1;
+const TYPE_OF_SOCKET = 0xf;
+const DATAGRAM = 2;
 /** Calls of the 32-bit variant of x86-64. */
 const X32 = 0x40000000;
+
+/** How a filter holds what namespaces would hold. */
+export interface SharedFilter {
+  /** Whether sockets of the network open; those of other programs on this machine never do. */
+  network: boolean;
+}
 
 /**
  * The filter of system calls in the sandbox, as `bwrap --seccomp` reads it. It refuses further
  * namespaces and mounts, the kernel's keys, sockets past the network namespace, and typing into a
- * terminal. Null for an architecture whose calls gate does not know.
+ * terminal. With `shared`, for a command in the namespaces of the machine, it also holds sockets,
+ * shared memory, other processes and attributes of files. Null for an architecture whose calls gate
+ * does not know.
  */
-export function seccompFilter(architecture: string): Uint8Array | null {
+export function seccompFilter(
+  architecture: string,
+  shared: SharedFilter | null = null,
+): Uint8Array | null {
   const calls = Object.hasOwn(CALLS, architecture) ? CALLS[architecture]! : null;
   if (calls === null) return null;
+  const families = shared === null
+    ? FAMILIES
+    : shared.network
+    ? FAMILIES.filter((family) => family !== UNIX)
+    : [];
+  const refused = shared === null ? calls.refused : [...calls.refused, ...calls.shared];
+  const ioctls = [TIOCSTI, TIOCLINUX, ...shared === null ? [] : FLAGS_OF_FILES];
   const program: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE_AT],
     [EQUAL, 1, 0, calls.audit],
     [RETURN, 0, 0, KILL],
     [LOAD, 0, 0, NUMBER_AT],
     ...(architecture === "x64" ? [[ABOVE, 0, 1, X32], [RETURN, 0, 0, KILL]] as Instruction[] : []),
-    ...calls.refused.flatMap((call) => when(call, [[RETURN, 0, 0, EPERM]])),
+    ...refused.flatMap((call) => when(call, [[RETURN, 0, 0, EPERM]])),
     // Its flags are in memory, where a filter cannot look; programs fall back to `clone`.
     ...when(calls.clone3, [[RETURN, 0, 0, ENOSYS]]),
     ...when(calls.clone, [
@@ -106,20 +171,45 @@ export function seccompFilter(architecture: string): Uint8Array | null {
     ]),
     ...when(calls.ioctl, [
       [LOAD, 0, 0, SECOND_AT],
-      [EQUAL, 1, 0, TIOCSTI],
-      [EQUAL, 0, 1, TIOCLINUX],
-      [RETURN, 0, 0, EPERM],
+      ...ioctls.map((one, at): Instruction => [EQUAL, ioctls.length - at, 0, one]),
       [RETURN, 0, 0, ALLOW],
+      [RETURN, 0, 0, EPERM],
     ]),
     ...when(calls.socket, [
       [LOAD, 0, 0, FIRST_AT],
-      ...FAMILIES.map((family, at): Instruction => [EQUAL, FAMILIES.length - at, 0, family]),
+      ...families.map((family, at): Instruction => [EQUAL, families.length - at, 0, family]),
       [RETURN, 0, 0, EAFNOSUPPORT],
       [RETURN, 0, 0, ALLOW],
     ]),
+    ...shared === null ? [] : withoutNamespaces(architecture, calls),
     [RETURN, 0, 0, ALLOW],
   ];
   return encode(program);
+}
+
+function withoutNamespaces(architecture: string, calls: Calls): Instruction[] {
+  return [
+    // A pair of datagram sockets reaches every such socket of the machine.
+    ...when(calls.socketpair, [
+      [LOAD, 0, 0, SECOND_AT],
+      [AND, 0, 0, TYPE_OF_SOCKET],
+      [EQUAL, 0, 1, DATAGRAM],
+      [RETURN, 0, 0, EPERM],
+      [RETURN, 0, 0, ALLOW],
+    ]),
+    ...calls.unsupported.flatMap((call) => when(call, [[RETURN, 0, 0, EOPNOTSUPP]])),
+    ...calls.of_itself.flatMap((call) =>
+      when(call, [
+        [LOAD, 0, 0, FIRST_AT],
+        [EQUAL, 0, 1, 0],
+        [RETURN, 0, 0, ALLOW],
+        [RETURN, 0, 0, EPERM],
+      ])
+    ),
+    ...Object.keys(ATTRIBUTE_CALLS[architecture] ?? {}).flatMap((call) =>
+      when(Number(call), [[RETURN, 0, 0, NOTIFY]])
+    ),
+  ];
 }
 
 /** Runs the body, which returns on every way, only for this call. */

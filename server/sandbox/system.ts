@@ -1,5 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { LRUCache } from "lru-cache";
 import { ownUid } from "../runtime/self.ts";
 import type { Mount } from "./schema.ts";
 
@@ -13,7 +14,7 @@ const SECRETS_OF_ETC = [
   ...["ssh/ssh_host_rsa_key", "ssh/ssh_host_ecdsa_key", "ssh/ssh_host_ed25519_key"],
 ];
 
-/** What programs need from `/etc` to start, when a rule blocks the folder. */
+/** The names in `/etc` that programs need to start, when a rule blocks the folder. */
 const NEEDED_OF_ETC = [
   ...["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "passwd", "group", "nsswitch.conf", "hosts"],
   ...["host.conf", "resolv.conf", "gai.conf", "services", "protocols", "localtime", "timezone"],
@@ -23,16 +24,28 @@ const NEEDED_OF_ETC = [
   ...["java-17-openjdk", "java-21-openjdk", "perl", "python3", "pulse", "login.defs", "shells"],
 ];
 
-/** What programs need from `/var`. Each mount costs time, so the list is short. */
+/** The folders in `/var` that programs need. Each mount costs time, so the list is short. */
 const NEEDED_OF_VAR = ["lib/gems", "lib/ghc", "lib/ca-certificates", "lib/texmf"];
+
+/** Only root changes these folders, so they are looked up again after this time. */
+const KEPT_MS = 2_000;
+const KEPT = new LRUCache<string, Mount[]>({ max: 2, ttl: KEPT_MS });
 
 /** The system of the machine, read-only, with a new `/proc`, `/dev`, `/run` and `/tmp`. */
 export function systemMounts({ hides_etc = false } = {}): Mount[] {
+  const known = KEPT.get(`${hides_etc}`);
+  if (known) return known;
+  const mounts = readSystem(hides_etc);
+  KEPT.set(`${hides_etc}`, mounts);
+  return mounts;
+}
+
+function readSystem(hides_etc: boolean): Mount[] {
   const mounts: Mount[] = [];
   for (const { name, isLink, isFolder } of topOf("/")) {
     const at = `/${name}`;
     if (isLink && SYSTEM.test(name)) mounts.push({ at, as: "link", from: readlinkSync(at) });
-    else if (isFolder && SYSTEM.test(name)) {
+    else if (isFolder && SYSTEM.test(name) && !isEmpty(at)) {
       if (name === "etc" && hides_etc) mounts.push(...partOf(at, NEEDED_OF_ETC));
       else mounts.push({ at, as: "read_only" });
     }
@@ -55,22 +68,23 @@ export function systemMounts({ hides_etc = false } = {}): Mount[] {
   ];
 }
 
-/** An empty folder with only these parts of the real one. */
+/** A folder with only these parts of the real one. */
 function partOf(folder: string, names: readonly string[]): Mount[] {
   const there = names.map((name) => join(folder, name)).filter((at) => exists(at));
   return [
-    { at: folder, as: "new_folder" },
+    { at: folder, as: "folder" },
     ...there.map((at): Mount => ({ at, as: "read_only" })),
   ];
 }
 
 /** The place, if this user could read it. */
 function hidden(at: string): Mount[] {
+  if (!exists(at)) return [];
   try {
     accessSync(at, constants.R_OK);
     return [{ at, as: statSync(at).isDirectory() ? "hidden_folder" : "hidden_file" }];
   } catch {
-    return []; // it is not there, or the kernel refuses it anyway
+    return []; // the kernel refuses it anyway
   }
 }
 
@@ -92,7 +106,7 @@ const SWITCHES = [
   "/proc/mtrr",
 ];
 
-/** What programs count processors with. */
+/** Programs count processors with this folder of `/sys`. */
 const NEEDED_OF_SYS = ["devices/system/cpu"];
 
 function topOf(folder: string) {
@@ -101,6 +115,17 @@ function topOf(folder: string) {
     isLink: entry.isSymbolicLink(),
     isFolder: entry.isDirectory(),
   }));
+}
+
+/** Whether nothing is in the folder. One that cannot be read is not taken for empty. */
+function isEmpty(folder: string): boolean {
+  // Every entry of a full one need not be read.
+  if (statSync(folder).nlink > 2) return false;
+  try {
+    return readdirSync(folder).length === 0;
+  } catch {
+    return false;
+  }
 }
 
 function exists(path: string): boolean {

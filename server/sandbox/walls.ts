@@ -7,12 +7,14 @@ import { gitFoldersOf } from "../runtime/git_folder.ts";
 import { isWithin } from "./bubblewrap.ts";
 import { type BlockedFiles, type Found, gitParts } from "./find_blocked.ts";
 import { homeMounts } from "./home.ts";
-import type { Judge } from "./judge.ts";
+import { isProtected, type Judge } from "./judge.ts";
+import { whyNotOpenable } from "./openings.ts";
 import { copyPlainFile, namedInTmp, privateFolders } from "./private_folders.ts";
 import type { Mount, Walls } from "./schema.ts";
+import { macMounts } from "./seatbelt.ts";
 import { systemMounts } from "./system.ts";
 
-/** What the walls of a command follow from. */
+/** The facts from which the walls of a command follow. */
 export interface WallsInput {
   engine: SandboxEngine;
   judge: Judge;
@@ -30,23 +32,29 @@ export interface WallsInput {
   cwd: string;
   network: Walls["network"];
   hosts: readonly string[];
+  /** The port of the daemon. */
+  port: number;
   /** Further folders that the policy lets commands write, absolute or below `~/`. */
   writable: readonly string[];
+  /** Absolute paths of files of the home folder that a person has opened for reading. */
+  readable?: readonly string[];
 }
 
 /** The walls of one command, with the files that they hide or keep. */
 export interface WallsFound {
   walls: Walls;
   found: Found[];
+  /** The folders in which they were found: the project's, and further ones that the command may write. */
+  looked: string[];
 }
 
 /** With more of them a sandbox takes too long to build: each costs more than the one before. */
-const MAX_MOUNTS = 400;
+export const MAX_MOUNTS = 400;
 const MEMORY_SHARE = 0.75;
 
 /**
- * Computes the walls of a command from the policy and the disk. @throws GateError `conflict` if they
- * cannot be built; the command must not run then
+ * Computes the walls of a command from the policy and the disk. @throws UnbuildableError if they cannot
+ * be built; the command must not run then
  */
 export async function wallsOf(input: WallsInput): Promise<WallsFound> {
   const { roots, user_home, gate_home, session_id, engine, judge } = input;
@@ -70,14 +78,18 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
       copyPlainFile(name, "/tmp", own.tmp);
     }
   }
-  const found = await findAll(input);
+  const open = openFolders(input).filter((one) => !roots.some((root) => isWithin(one, root)));
+  const looked = [...roots, ...outermost(open)];
+  const found = await findAll(input, looked);
   const before = [
-    ...systemMounts({ hides_etc: judge("/etc") === "hidden" }).filter(({ at }) => at !== "/tmp"),
+    ...systemOf(engine, judge).filter(({ at }) => at !== "/tmp"),
     { at: "/tmp", as: "writable" as const, from: own.tmp },
     ...aboveTmp([...topsOf(input), user_home]),
     ...homeMounts(user_home, own.cache),
   ];
-  const mounts = [...before, ...projectMounts(input, found, before)];
+  const own_mounts = projectMounts(input, found, before);
+  if (!engine.can_mask) refuseMasks(own_mounts, roots);
+  const mounts = [...before, ...own_mounts, ...openedFiles(input)];
   if (mounts.length > MAX_MOUNTS) {
     const hidden = found.filter(({ fate }) => fate === "hidden").length;
     throw refused(
@@ -88,10 +100,12 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
   }
   return {
     found,
+    looked,
     walls: {
       engine: { name: engine.name, path: engine.path, version: engine.version },
       network: input.network,
       hosts: [...input.hosts],
+      closed_ports: [input.port],
       mounts,
       tools_at: before.length,
       user_home,
@@ -112,19 +126,65 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
   };
 }
 
-/** The error of a command that can run only in a sandbox which gate cannot build. */
-export function refused(cause: string, next: string): GateError {
-  return new GateError("conflict", `Cannot run the command in the sandbox: ${cause}; ${next}`);
+/**
+ * Refuses walls that hide or keep something in a folder that the command may write. What gate watches
+ * itself while a command runs, git's own settings and the guarded files of the project, it restores.
+ */
+function refuseMasks(mounts: readonly Mount[], roots: readonly string[]): void {
+  const writable = mounts.filter(({ as }) => as === "writable").map(({ at }) => at);
+  const masked = mounts.find(({ at, as }) =>
+    as !== "writable" && writable.some((one) => isWithin(at, one)) &&
+    (as !== "read_only" || !isWatched(at, roots))
+  );
+  if (masked === undefined) return;
+  const what = masked.as === "read_only" ? "kept as it is" : "hidden";
+  throw refused(
+    `${
+      JSON.stringify(masked.at)
+    } must be ${what}, and the sandbox of this machine can neither hide ` +
+      "nor keep single files of a project",
+    "install bubblewrap, or let a person approve the command",
+  );
 }
 
-async function findAll(input: WallsInput): Promise<Found[]> {
+/** Whether gate watches the file and restores it: in git's folder, or guarded at the top of the project. */
+function isWatched(path: string, roots: readonly string[]): boolean {
+  if (/\/\.git\/(config|config\.worktree|commondir|hooks|info)$/.test(path)) {
+    return roots.includes(path.replace(/\/\.git\/[^/]*$/, ""));
+  }
+  return isProtected(path) && roots.includes(dirname(path));
+}
+
+/** A command can run only in a sandbox that gate cannot build. */
+export class UnbuildableError extends GateError {
+  /** Why, in words that continue a sentence. */
+  readonly why: string;
+
+  constructor(why: string, next: string) {
+    super("conflict", `Cannot run the command in the sandbox: ${why}; ${next}`);
+    this.why = why;
+  }
+}
+
+/** The error of a command that can run only in a sandbox which gate cannot build. */
+export function refused(why: string, next: string): UnbuildableError {
+  return new UnbuildableError(why, next);
+}
+
+function systemOf({ name }: SandboxEngine, judge: Judge): Mount[] {
+  if (name === "seatbelt") return macMounts();
+  return systemMounts({ hides_etc: judge("/etc") === "hidden" });
+}
+
+async function findAll(input: WallsInput, folders: readonly string[]): Promise<Found[]> {
   const { roots, blocked, judge, strangers } = input;
   const all: Found[] = [];
-  for (const root of roots) {
-    const found = await blocked.find(root, judge);
+  for (const folder of folders) {
+    const found = await blocked.find(folder, judge);
     if (found === null) {
+      const what = roots.includes(folder) ? "the project" : "the folder";
       throw refused(
-        `the project "${root}" has too many files to look through`,
+        `${what} "${folder}" has too many files to look through`,
         "let a person approve the command outside the sandbox",
       );
     }
@@ -178,7 +238,8 @@ function projectMounts(
   return [
     ...tops.map((at): Mount => ({ at, as: "writable" })),
     ...[...pins(kept, tops), ...kept].toSorted((a, b) => depth(a.at) - depth(b.at)),
-    { at: gate_home, as: "hidden_folder" },
+    // Elsewhere the sandbox has nothing of it.
+    ...isVisible(gate_home) ? [{ at: gate_home, as: "hidden_folder" as const }] : [],
   ];
 }
 
@@ -197,10 +258,12 @@ function prefixOf(pattern: string, user_home: string): string {
 
 /** The outermost folders that the command may write. */
 function topsOf(input: WallsInput): string[] {
-  const open = input.writable.map((path) => writablePath(path, input)).filter((one) =>
-    one !== null
-  );
-  return outermost([...input.roots, ...outerGit(input.roots), ...open]);
+  return outermost([...input.roots, ...outerGit(input.roots), ...openFolders(input)]);
+}
+
+/** The folders outside the project that the command may write. */
+function openFolders(input: WallsInput): string[] {
+  return input.writable.map((path) => writablePath(path, input)).filter((one) => one !== null);
 }
 
 /** The mounts about a found file: for a link, those about the file that it leads to. */
@@ -255,7 +318,7 @@ function aboveTmp(tops: readonly string[]): Mount[] {
 }
 
 /** The folders of git that lie outside the project, as for a second working tree. */
-function outerGit(roots: readonly string[]): string[] {
+export function outerGit(roots: readonly string[]): string[] {
   return roots.flatMap((root) => gitFoldersOf(root)).map(realOf).filter((path) => path !== null)
     .filter((path) => !roots.some((root) => isWithin(path, root)));
 }
@@ -267,6 +330,17 @@ function writablePath(path: string, { user_home, gate_home, judge }: WallsInput)
   const isTooWide = [user_home, gate_home].some((one) => isWithin(one, real)) ||
     isWithin(real, gate_home);
   return isTooWide ? null : real;
+}
+
+/** The opened files. The rules may have changed since a person opened them. */
+function openedFiles({ readable = [], ...input }: WallsInput): Mount[] {
+  const { engine, judge, roots, strangers: projects, user_home, gate_home } = input;
+  const policy = { network: input.network, hosts: input.hosts };
+  return readable.filter((path) =>
+    whyNotOpenable({ kind: "readable", path }, {
+      ...{ engine: engine.name, judge, policy, roots, projects, user_home, gate_home },
+    }) === null
+  ).map((at) => ({ at, as: "read_only" }));
 }
 
 /** The existing paths of absolute patterns up to their first wildcard, if the rules hide them whole. */

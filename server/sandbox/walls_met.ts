@@ -1,4 +1,6 @@
-/** What of an output tells that a command met a wall of the sandbox. */
+import type { AskedHost } from "./schema.ts";
+
+/** The part of an output which tells that a command met a wall of the sandbox. */
 const SIGNS: { sign: RegExp; says: (about: string) => string }[] = [
   {
     sign: /Permission denied|\bEACCES\b|PermissionError|not permitted|\bEPERM\b/i,
@@ -20,7 +22,7 @@ const SIGNS: { sign: RegExp; says: (about: string) => string }[] = [
   },
   {
     sign:
-      /Network is unreachable|Could not resolve|Temporary failure in name resolution|Name or service not known|\b(ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b|failed to lookup address/i,
+      /Network is unreachable|Could not resolve|Temporary failure in name resolution|Name or service not known|\b(ENETUNREACH|ENOTFOUND|EAI_AGAIN)\b|failed to lookup address|Address family not supported|\bEAFNOSUPPORT\b/i,
     says: (about) => `the sandbox has no network, so ${about} is out of reach`,
   },
   {
@@ -44,11 +46,36 @@ export function wallsMet(output: string): string[] {
   return [...met];
 }
 
-/** The path or the host that a line of output is about. */
+/** The hosts that the proxy of the sandbox kept closed, one sentence each. */
+export function closedHosts(asked: readonly AskedHost[] = []): string[] {
+  return asked.flatMap(({ answer, why }) => answer === "refused" && why !== null ? [why] : [])
+    .slice(0, MAX_MET);
+}
+
+/** The absolute paths and those below `~/` of which an output tells that the command did not get them. */
+export function pathsMet(output: string): string[] {
+  const met = new Set<string>();
+  for (const line of output.split("\n", MAX_LINES)) {
+    if (!ABSENT.test(line) && !SIGNS.some(({ sign }) => sign.test(line))) continue;
+    const path = namedIn(line);
+    if (path !== null && /^~?\//.test(path)) met.add(path);
+    if (met.size === MAX_MET) break;
+  }
+  return [...met];
+}
+
+/** A hidden file looks absent. */
+const ABSENT = /No such file or directory|\bENOENT\b|FileNotFoundError/i;
+
 function aboutOf(line: string): string {
+  const about = namedIn(line);
+  return about === null ? "what it needs" : JSON.stringify(about);
+}
+
+/** The path or the host that a line of output is about. */
+function namedIn(line: string): string | null {
   const quoted = /['"`‘]([^'"`’]{1,200})['"`’]/.exec(line)?.[1];
   const path = /(?:^|[\s:(])((?:\.{0,2}\/|~\/|\.)[^\s:'",()]{1,200})/.exec(line)?.[1];
   const host = /\b(?:host:?\s+|ENOTFOUND\s+|EAI_AGAIN\s+)([\w.-]{1,200})/i.exec(line)?.[1];
-  const about = host ?? quoted ?? path;
-  return about === undefined ? "what it needs" : JSON.stringify(about);
+  return host ?? quoted ?? path ?? null;
 }

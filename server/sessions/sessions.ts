@@ -1,4 +1,5 @@
 import { isAbsolute } from "node:path";
+import { LRUCache } from "lru-cache";
 import type { Caller } from "../auth/schema.ts";
 import { createSecret, hexDigestOf, isSameText } from "../auth/secrets.ts";
 import type { Environment } from "../environment.ts";
@@ -18,11 +19,13 @@ import type {
 } from "./schema.ts";
 import {
   endSession,
+  findKnown,
   findProof,
   findSession,
   findSessionOfSecret,
   findSharedSession,
   insertSession,
+  type KnownSession,
   listActionStates,
   listSessions,
   type SessionProof,
@@ -50,11 +53,22 @@ export interface SessionServices {
 const SHARED_CLIENT = { host: "unknown", client: "none" };
 
 const MAX_SECRETS = 1_000;
+const MAX_OPEN = 1_000;
+
+/** An open session without what its actions change. */
+export type OpenSession = Omit<KnownSession, "seq"> & Pick<Session, "block_reason">;
 
 /** The connections of agents to one project. */
 export class Sessions {
   readonly #services: SessionServices;
-  readonly #opening = new Map<string, Promise<Session>>();
+  readonly #opening = new Map<string, Promise<OpenSession>>();
+  /**
+   * The open sessions that were used. This process alone writes the ledger, and of these fields only
+   * `end` ever changes one. Blocks are asked for each time.
+   */
+  readonly #open = new LRUCache<string, Omit<OpenSession, "block_reason">>({ max: MAX_OPEN });
+  /** Counts the ends, so that a session that was read before its end is not kept after it. */
+  #ends = 0;
   /** The digests of the secrets that agents have sent, by session. A session keeps its secret. */
   readonly #secrets = new Map<string, string>();
 
@@ -118,14 +132,22 @@ export class Sessions {
    * caller sent, else the session that all callers without one share. Opens that if necessary.
    * @throws GateError `not_found`, `conflict`
    */
-  async resolve(id: string | undefined, caller: Caller): Promise<Session> {
+  async resolve(id: string | undefined, caller: Caller): Promise<OpenSession> {
     if (id === undefined) {
       return caller.session_secret === undefined
         ? await this.#shared(caller)
         : await this.#ofSecret(caller.session_secret);
     }
-    const session = await this.get(id);
-    if (session.ended_at === null) return session;
+    const known = this.#open.get(id);
+    if (known) return { ...known, block_reason: await this.#blockOf(known) };
+    const ends = this.#ends;
+    const found = id.includes("\0") ? null : await findKnown(this.#services.ledger, id);
+    if (found === null) throw unknown(id);
+    const session = await this.#known(found);
+    if (session.ended_at === null) {
+      if (ends === this.#ends) this.#open.set(id, unchanging(session));
+      return session;
+    }
     throw new GateError("conflict", `Cannot use session "${id}": it has ended; open a new one`);
   }
 
@@ -139,7 +161,7 @@ export class Sessions {
       & Pick<SessionInput, "home_project">
       & { named: string },
     caller: Caller,
-  ): Promise<Session> {
+  ): Promise<OpenSession> {
     const { ledger, host_key, in_any_folder } = this.#services;
     // An agent that changes its folder stays in its session.
     const root = in_any_folder ? "" : input.root;
@@ -150,7 +172,7 @@ export class Sessions {
     const digest = hexDigestOf(secret);
     return this.#once(digest, async () => {
       const found = await findSessionOfSecret(ledger, digest);
-      return found ? await this.#checked(found) : await this.#insert(input, caller, digest);
+      return found ? await this.#known(found) : await this.#insert(input, caller, digest);
     });
   }
 
@@ -211,6 +233,9 @@ export class Sessions {
         actor: actorOf(caller),
         data: {},
       }],
+    }).finally(() => {
+      this.#ends++;
+      this.#open.delete(id);
     });
     return await this.get(id);
   }
@@ -219,7 +244,7 @@ export class Sessions {
   async get(id: string): Promise<Session> {
     const found = id.includes("\0") ? null : await findSession(this.#services.ledger, id);
     if (found) return await this.#checked(found);
-    throw new GateError("not_found", `Cannot find session "${id}" in this project`);
+    throw unknown(id);
   }
 
   /** The rollback state of the session and the status of its actions, newest first. */
@@ -252,9 +277,9 @@ export class Sessions {
       own.started_at > left.last_seen_at;
   }
 
-  async #ofSecret(secret: string): Promise<Session> {
+  async #ofSecret(secret: string): Promise<OpenSession> {
     const found = await findSessionOfSecret(this.#services.ledger, hexDigestOf(secret));
-    if (found) return await this.#checked(found);
+    if (found) return await this.#known(found);
     throw new GateError(
       "not_found",
       "Cannot find the session of this X-Gate-Session: it is unknown or has ended; open a new one",
@@ -262,27 +287,32 @@ export class Sessions {
   }
 
   async #checked({ seq: _seq, ...session }: SessionRow): Promise<Session> {
-    return {
-      ...session,
-      block_reason: await this.#services.blocks.reasonOf(session.id, session.agent),
-    };
+    return { ...session, block_reason: await this.#blockOf(session) };
   }
 
-  #shared(caller: Caller): Promise<Session> {
+  async #known({ seq: _seq, ...session }: KnownSession): Promise<OpenSession> {
+    return { ...session, block_reason: await this.#blockOf(session) };
+  }
+
+  async #blockOf({ id, agent }: Pick<Session, "id" | "agent">): Promise<string | null> {
+    return await this.#services.blocks.reasonOf(id, agent);
+  }
+
+  #shared(caller: Caller): Promise<OpenSession> {
     return this.#once(caller.id, () => this.#findOrOpenShared(caller));
   }
 
   /** Concurrent calls with the same key share one opening. */
-  #once(key: string, open: () => Promise<Session>): Promise<Session> {
+  #once(key: string, open: () => Promise<OpenSession>): Promise<OpenSession> {
     const opening = this.#opening.get(key) ?? open();
     this.#opening.set(key, opening);
     return opening.finally(() => this.#opening.delete(key));
   }
 
-  async #findOrOpenShared(caller: Caller): Promise<Session> {
+  async #findOrOpenShared(caller: Caller): Promise<OpenSession> {
     const of = { agent: caller.id, ...SHARED_CLIENT };
     const found = await findSharedSession(this.#services.ledger, of);
-    return found ? await this.#checked(found) : await this.#insert({}, caller, null);
+    return found ? await this.#known(found) : await this.#insert({}, caller, null);
   }
 
   #rootOf(given: string | undefined): string {
@@ -296,6 +326,19 @@ export class Sessions {
       `use one of: ${roots.join(", ")}`;
     throw new GateError("invalid", message);
   }
+}
+
+function unknown(id: string): GateError {
+  const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
+  return new GateError(
+    "not_found",
+    `Cannot find session ${shown} in this project: it has none with this id; run gate session list`,
+  );
+}
+
+function unchanging(session: OpenSession): Omit<OpenSession, "block_reason"> {
+  const { id, project_id, root, host, agent, client, started_at, ended_at, home_project } = session;
+  return { id, project_id, root, host, agent, client, started_at, ended_at, home_project };
 }
 
 /** Sessions of older releases have no secret either; only the shared one stays open to agents. */

@@ -5,8 +5,15 @@ import type { Session, SessionQuery, SessionStatusView } from "./schema.ts";
 /** A session with its sequence number in the list. Its blocks are kept apart. */
 export type SessionRow = Omit<Session, "block_reason"> & { seq: number };
 
-const COLUMNS = `id, seq, project_id, root, host, agent, client, started_at, last_seen_at, ended_at,
-  action_count, pending_count, home_project,
+/** A session without what its actions change. */
+export type KnownSession = Omit<
+  SessionRow,
+  "last_seen_at" | "action_count" | "pending_count" | "rollback_state"
+>;
+
+/** The columns that no projection fills: a query of these need not wait for one. */
+const KNOWN = "id, seq, project_id, root, host, agent, client, started_at, ended_at, home_project";
+const COLUMNS = `${KNOWN}, last_seen_at, action_count, pending_count,
   CASE WHEN rolled_back_count = 0 THEN 'none'
     WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state`;
 
@@ -69,33 +76,42 @@ export async function findSession(ledger: Ledger, id: string): Promise<SessionRo
   return rows[0] ? toSession(rows[0]) : null;
 }
 
+/** The same session without what its actions change. */
+export async function findKnown(ledger: Ledger, id: string): Promise<KnownSession | null> {
+  const rows = await ledger.all(
+    `SELECT ${KNOWN} FROM sessions WHERE project_id = ? AND id = ?`,
+    [ledger.project_id, id],
+  );
+  return (rows[0] ?? null) as KnownSession | null;
+}
+
 /** The newest open session without a secret of this agent, host and client. */
 export async function findSharedSession(
   ledger: Ledger,
   of: Pick<Session, "agent" | "host" | "client">,
-): Promise<SessionRow | null> {
+): Promise<KnownSession | null> {
   const rows = await ledger.all(
     // The index on the client is the most selective of the three.
-    `SELECT ${COLUMNS} FROM sessions INDEXED BY sessions_by_client
+    `SELECT ${KNOWN} FROM sessions INDEXED BY sessions_by_client
       WHERE project_id = ? AND agent = ? AND host = ? AND client = ? AND ended_at IS NULL
         AND secret_sha256 IS NULL
       ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id, of.agent, of.host, of.client],
   );
-  return rows[0] ? toSession(rows[0]) : null;
+  return (rows[0] ?? null) as KnownSession | null;
 }
 
 /** The newest open session with this secret. */
 export async function findSessionOfSecret(
   ledger: Ledger,
   secret_sha256: string,
-): Promise<SessionRow | null> {
+): Promise<KnownSession | null> {
   const rows = await ledger.all(
-    `SELECT ${COLUMNS} FROM sessions
+    `SELECT ${KNOWN} FROM sessions
       WHERE project_id = ? AND secret_sha256 = ? AND ended_at IS NULL ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id, secret_sha256],
   );
-  return rows[0] ? toSession(rows[0]) : null;
+  return (rows[0] ?? null) as KnownSession | null;
 }
 
 /** A session with what proves that it is an agent's own. */

@@ -1,12 +1,12 @@
 import { Hono } from "hono";
-import { z } from "zod";
 import type { LoginCodes } from "../auth/login.ts";
 import { type Caller, LoginCode } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import {
-  AcceptTeamInput,
+  AcceptListInput,
   AddMemberInput,
   ChangeMemberInput,
+  LoginCodeInput,
   Member,
   MemberList,
   TeamStatus,
@@ -19,8 +19,6 @@ interface TeamApiServices {
   logins: { codes: LoginCodes };
   daemon: { team: Team };
 }
-
-const Empty = z.strictObject({});
 
 /** `/api/team`. */
 export const teamApi = new Hono<AppEnv<TeamApiServices>>()
@@ -37,10 +35,10 @@ export const teamApi = new Hono<AppEnv<TeamApiServices>>()
   .post(
     "/accept",
     describe("Accept the changes that were made in team.json by hand", TeamStatus),
-    json(AcceptTeamInput),
+    json(AcceptListInput),
     async (c) => {
       const { daemon: { team }, caller } = c.var;
-      await team.accept(caller);
+      await team.accept(c.req.valid("json"), caller);
       return c.json(await team.status());
     },
   )
@@ -72,9 +70,10 @@ export const teamApi = new Hono<AppEnv<TeamApiServices>>()
   .post(
     "/members/:id/login-code",
     describe("Create a code that logs in one member, once, within a minute", LoginCode, 201),
-    json(Empty),
+    json(LoginCodeInput),
     async (c) => {
-      const { daemon: { team }, caller, logins } = c.var;
-      return c.json(await team.createLogin(c.req.param("id"), caller, logins.codes), 201);
+      const { daemon: { team }, caller, logins: { codes } } = c.var;
+      const input = c.req.valid("json");
+      return c.json(await team.createLogin(c.req.param("id"), input, caller, codes), 201);
     },
   );

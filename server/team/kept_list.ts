@@ -20,6 +20,7 @@ import {
   newestChange,
   saveAccepted,
 } from "./kept_store.ts";
+import type { AcceptListInput, WaitingList } from "./schema.ts";
 
 /** A kind of list that a person keeps in a file of gate's home. */
 export interface ListKind<T extends { id: string }> {
@@ -132,12 +133,32 @@ export class KeptList<T extends { id: string }> {
     });
   }
 
-  /** Takes over the file as it is. @throws GateError `conflict` when nobody can read it, `proof_required` */
-  async accept(by: Changer): Promise<void> {
+  /** The change by hand that waits for a person; null if there is none, or nobody can read the file. */
+  async waiting(): Promise<WaitingList | null> {
+    return await this.#inTurn(async () => {
+      const { problem } = await this.#refresh();
+      const file = this.#readFile();
+      if (problem === null || file.error !== null) return null;
+      const items = this.#itemsOf(file);
+      const before = await this.#provenItems() ?? [];
+      return { ...this.#versionOf(items), differences: differencesOf(before, items) };
+    });
+  }
+
+  /**
+   * Takes over the file as the person has seen it. @throws GateError `conflict` when nobody can read
+   * it or it is another version, `proof_required`
+   */
+  async accept({ items_sha256, number }: AcceptListInput, by: Changer): Promise<void> {
     await this.#inTurn(async () => {
       const file = this.#readFile();
-      if (file.error !== null) throw this.#refuse(file.error);
-      await this.#commit(this.#itemsOf(file), by, { by_hand: true });
+      if (file.error !== null) throw this.#refuse(`${file.error}; correct the file`);
+      const items = this.#itemsOf(file);
+      const now = this.#versionOf(items);
+      if (now.items_sha256 !== items_sha256 || now.number !== number) {
+        throw this.#refuse("it is not the version that you have seen; look again, then accept it");
+      }
+      await this.#commit(items, by, { by_hand: true });
     });
   }
 
@@ -170,10 +191,10 @@ export class KeptList<T extends { id: string }> {
         if (state.problem !== null) throw this.#refuse(state.problem);
         const mark = fingerprint(this.path);
         const file = this.#readFile();
-        if (file.error !== null) throw this.#refuse(file.error);
+        if (file.error !== null) throw this.#refuse(`${file.error}; correct the file`);
         const text = editing(this.#textOf(file), this.#itemsOf(file));
         const edited = parseConfig(this.path, text, this.#schema);
-        if (edited.error !== null) throw this.#refuse(edited.error);
+        if (edited.error !== null) throw this.#refuse(`${edited.error}; give other values`);
         if (text === file.text) return;
         const write = () => {
           if (fingerprint(this.path) !== mark) return false;
@@ -192,9 +213,8 @@ export class KeptList<T extends { id: string }> {
     by: Changer,
     { write, by_hand = false }: { write?: () => boolean; by_hand?: boolean },
   ): Promise<boolean> {
-    const differences = this.#differences(items);
-    const number = this.#nextNumber() + Math.max(0, differences.length - 1);
-    const asked = askedOf(this.#kind.file, number, items);
+    const { number, items_sha256 } = this.#versionOf(items);
+    const asked = { list: this.#kind.file, number, items_sha256 };
     const { verb } = this.#kind;
     const deed = { verb, project_id: null, action_id: null, head: null };
     const proof = await this.#services.proofs.require(by, { ...deed, digest: digestOf(asked) });
@@ -311,11 +331,19 @@ export class KeptList<T extends { id: string }> {
     const items = this.#acceptedItems();
     if (accepted === null) return this.#remembered === 0 ? [] : null;
     if (items === null || accepted.number < this.#remembered) return null;
-    const digest = digestOf(askedOf(this.#kind.file, accepted.number, items));
+    const { number } = accepted;
+    const digest = digestOf({ list: this.#kind.file, number, items_sha256: digestOf(items) });
     const wanted = { verbs: [this.#kind.verb], project_id: null, digest };
     const isProven = accepted.proof !== null &&
       await this.#services.proofs.isValid(accepted.proof, wanted);
     return isProven ? items : null;
+  }
+
+  /** The content of the list and its next number, which a person signs beside its name. */
+  #versionOf(items: T[]): { items_sha256: string; number: number } {
+    const changes = this.#differences(items).length;
+    const number = this.#nextNumber() + Math.max(0, changes - 1);
+    return { items_sha256: digestOf(items), number };
   }
 
   #acceptedItems(): T[] | null {
@@ -395,9 +423,35 @@ function documentOf<T extends { id: string }>(
   return z.looseObject({ version: z.string().optional(), [key]: items.default([]) });
 }
 
-/** The fields that a person signs: the list, its number and its content. */
-function askedOf(list: string, number: number, items: unknown) {
-  return { list, number, items_sha256: digestOf(items) };
+/** How a list differs from the accepted one, in words for the person who accepts it. */
+function differencesOf<T extends { id: string }>(
+  before: readonly T[],
+  after: readonly T[],
+): WaitingList["differences"] {
+  const old = new Map(before.map((item) => [item.id, item]));
+  const now = new Set(after.map(({ id }) => id));
+  return [
+    ...before.filter(({ id }) => !now.has(id)).map(({ id }) => ({
+      kind: "removed" as const,
+      id,
+      text: "",
+    })),
+    ...after.flatMap((item) => {
+      const known = old.get(item.id);
+      const text = Object.entries(item).flatMap(([name, value]) => {
+        const was = known?.[name as keyof T];
+        if (name === "id" || canonicalOf(was) === canonicalOf(value)) return [];
+        const first = known === undefined ? "" : `${JSON.stringify(was)} → `;
+        return [`${name}: ${first}${JSON.stringify(value)}`];
+      }).join("; ");
+      if (known !== undefined && text === "") return [];
+      return [{
+        kind: known === undefined ? "added" as const : "changed" as const,
+        id: item.id,
+        text,
+      }];
+    }),
+  ];
 }
 
 function toEvent({ type, by, data }: ListChange): NewEvent {

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
+import { RARE } from "../db/ledger_migrations.ts";
 import type { AuditType } from "../evidence/schema.ts";
 import { ProofRecord } from "../proof/schema.ts";
 
@@ -84,7 +85,7 @@ export async function newestChange(ledger: Ledger, types: readonly AuditType[]):
   const marks = types.map(() => "?").join(", ");
   const [row] = await ledger.all(
     `SELECT json_extract(data, '$.number') AS number FROM audit
-      WHERE project_id = ? AND type IN (${marks}) ORDER BY seq DESC LIMIT 1`,
+      WHERE project_id = ? AND type IN (${marks}) AND ${RARE.type} ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id, ...types],
   );
   const number = Number(row?.number ?? 0);

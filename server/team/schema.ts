@@ -54,6 +54,16 @@ export const ChangeMemberInput = z.strictObject({
 }).refine((changes) => Object.keys(changes).length > 0, { error: "give at least one field" });
 export type ChangeMemberInput = z.infer<typeof ChangeMemberInput>;
 
+/** Body of `POST /api/team/members/:id/login-code`. */
+export const LoginCodeInput = z.strictObject({
+  role: Role.exclude(["viewer"]).optional().describe("the member's role, which the proof covers"),
+  invitation: z.string().regex(/^[A-Za-z0-9_-]{43}$/).optional()
+    .describe("the link's own Ed25519 key: with it the member sets a key of their own"),
+}).refine(({ role, invitation }) => (role === undefined) === (invitation === undefined), {
+  error: 'give "role" and "invitation" together',
+});
+export type LoginCodeInput = z.infer<typeof LoginCodeInput>;
+
 /** `GET /api/team/whoami`: the person behind the credential of the request. */
 export const Whoami = z.object({
   id: z.string(),
@@ -63,8 +73,24 @@ export const Whoami = z.object({
 });
 export type Whoami = z.infer<typeof Whoami>;
 
-/** Body of `POST /api/team/accept`: takes over what was changed in `team.json` by hand. */
-export const AcceptTeamInput = z.strictObject({});
+/** A change of a list by hand that is not in force until a person accepts it. */
+export const WaitingList = z.object({
+  items_sha256: z.string().describe("of the list in the file"),
+  number: z.number().int().describe("the number that its acceptance gets"),
+  differences: z.array(z.object({
+    kind: z.enum(["added", "changed", "removed"]),
+    id: z.string(),
+    text: z.string().describe("the new entry, or each field that differs"),
+  })),
+});
+export type WaitingList = z.infer<typeof WaitingList>;
+
+/** Body of an acceptance: the version of the list that the person has seen. */
+export const AcceptListInput = WaitingList.omit({ differences: true }).strict().extend({
+  items_sha256: z.string().regex(/^[0-9a-f]{64}$/, "expected the items_sha256 of the change"),
+  number: z.number().int().min(1),
+});
+export type AcceptListInput = z.infer<typeof AcceptListInput>;
 
 /** `GET /api/team`: whether the team in force is the one in the file. */
 export const TeamStatus = z.object({
@@ -72,5 +98,6 @@ export const TeamStatus = z.object({
   members: z.number().int(),
   problem: z.string().nullable()
     .describe("why the file is not in force, and what a person must do; null if it is"),
+  waiting: WaitingList.nullable().describe("the change by hand that a person can accept"),
 });
 export type TeamStatus = z.infer<typeof TeamStatus>;

@@ -2,12 +2,13 @@ import type { LoginCodes } from "../auth/login.ts";
 import type { Caller, LoginCode } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import { GateError } from "../errors.ts";
-import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import { KeptList, type ListKind, type ListServices } from "./kept_list.ts";
 import {
+  type AcceptListInput,
   type AddMemberInput,
   type ChangeMemberInput,
+  type LoginCodeInput,
   Member,
   MemberId,
   type Role,
@@ -19,7 +20,7 @@ import {
 export type Person = Pick<Member, "id" | "name" | "role">;
 
 export interface TeamServices extends ListServices {
-  proofs: Pick<Proofs, "require" | "eventCheck" | "isValid" | "kind">;
+  proofs: Pick<Proofs, "require" | "invite" | "eventCheck" | "isValid" | "kind">;
   /** The person of the reviewer's token, an admin unless the team says otherwise. */
   owner: string;
   /** Why approvals need this member as a reviewer; null if they do not. */
@@ -88,10 +89,11 @@ export class Team {
   /** Whether the file is in force as it is. */
   async status(): Promise<TeamStatus> {
     const { items, problem } = await this.#list.state();
-    return { path: this.#list.path, members: items.length, problem };
+    const waiting = problem === null ? null : await this.#list.waiting();
+    return { path: this.#list.path, members: items.length, problem, waiting };
   }
 
-  /** What a person must mend, one line each. */
+  /** The problems that a person must solve, one line each. */
   async problems(): Promise<string[]> {
     const { problem } = await this.#list.state();
     return problem === null ? [] : [problem];
@@ -149,17 +151,32 @@ export class Team {
   }
 
   /** Accepts the changes that were made in the file by hand. @throws GateError */
-  async accept(caller: Caller): Promise<void> {
+  async accept(seen: AcceptListInput, caller: Caller): Promise<void> {
     await this.requireAdmin(caller, "accept the team", "gate team accept");
-    await this.#list.accept(caller);
+    await this.#list.accept(seen, caller);
   }
 
-  /** A code with which a member logs in, once. @throws GateError `forbidden`, `not_found`, `proof_required` */
-  async createLogin(id: string, caller: Caller, codes: LoginCodes): Promise<LoginCode> {
+  /**
+   * A code with which a member logs in, once. With an invitation the member may then set a key of
+   * their own. @throws GateError `forbidden`, `not_found`, `conflict`, `proof_required`
+   */
+  async createLogin(
+    id: string,
+    { role, invitation }: LoginCodeInput,
+    caller: Caller,
+    codes: LoginCodes,
+  ): Promise<LoginCode> {
     await this.requireAdmin(caller, "create the login link", "gate team link");
-    const { id: member_id } = await this.#get(id);
-    const deed = { verb: "issue_login" as const, project_id: null, action_id: null, head: null };
-    await this.#services.proofs.require(caller, { ...deed, digest: digestOf({ member_id }) });
+    const { id: member_id, role: present } = await this.#get(id);
+    // The admin signs the role, so it must be the one that holds.
+    if (role !== undefined && role !== present) {
+      const why = `the role of "${member_id}" is ${present}; look at gate team list and try again`;
+      throw new GateError("conflict", `Cannot create the login link: ${why}`);
+    }
+    await this.#services.proofs.invite(caller, {
+      member_id,
+      ...role && invitation && { role, invitation },
+    });
     return codes.create(member_id);
   }
 

@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import type { Openings } from "../actions/review/openings.ts";
 import type { Config } from "../config/config.ts";
 import type { Ledger } from "../db/ledger.ts";
 import { type AppEnv, describe, json } from "../route.ts";
@@ -12,7 +13,7 @@ import {
 import { suggestRules } from "./suggest.ts";
 
 interface TrialsServices {
-  project: { ledger: Ledger; config: Config };
+  project: { ledger: Ledger; config: Config; openings: Openings };
 }
 
 /** `/api/policy/replay` and `/api/policy/suggest`. */

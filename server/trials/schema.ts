@@ -85,6 +85,11 @@ export const PolicySuggestions = z.object({
   prompts_saved: z.number().int().describe("in the newer half, by all suggestions together"),
   suggestions: z.array(PolicySuggestion),
   turned_down: z.array(z.object({ pattern: z.string(), why: z.string() })),
+  sandbox: z.array(z.object({
+    list: z.enum(["hosts", "writable"]),
+    entry: z.string(),
+    opened: z.number().int().describe("approvals that opened this wall of the sandbox"),
+  })).describe("walls of the sandbox that people opened again and again"),
   unjudged: z.array(Unjudged),
   truncated: z.boolean().describe("there was more history than was looked at"),
 });

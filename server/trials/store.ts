@@ -17,6 +17,30 @@ export async function listRecorded(
   return rows.map(toRow);
 }
 
+/** The number after the newest action's. */
+export async function endOf(ledger: Ledger): Promise<number> {
+  const [row] = await ledger.all(
+    "SELECT MAX(seq) AS last FROM actions INDEXED BY actions_by_seq WHERE project_id = ?",
+    [ledger.project_id],
+  );
+  return Number(row?.last ?? 0) + 1;
+}
+
+/** At most `limit` decided actions with `from` ≤ seq < `before` that not the policy alone decided, newest first. */
+export async function listAsked(
+  ledger: Ledger,
+  { from, before, limit }: { from: number; before: number; limit: number },
+): Promise<ActionRow[]> {
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM actions INDEXED BY actions_by_seq
+      WHERE project_id = ? AND seq >= ? AND seq < ?
+        AND decided_by IS NOT 'policy' AND status <> 'pending'
+      ORDER BY seq DESC LIMIT ?`,
+    [ledger.project_id, from, before, limit],
+  );
+  return rows.map(toRow);
+}
+
 /** An earlier action, as far as it takes to say whether a grant would have allowed it. */
 export type PastAction =
   & Pick<Action, "id" | "seq" | "session_id" | "agent" | "tool" | "path" | "command" | "cwd">

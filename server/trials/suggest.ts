@@ -1,5 +1,6 @@
 import { firstSince } from "../actions/list/store.ts";
 import type { ActionRow } from "../actions/store.ts";
+import type { Openings } from "../actions/review/openings.ts";
 import type { Config } from "../config/config.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Policies, PolicyEntry } from "../policy/schema.ts";
@@ -7,12 +8,14 @@ import { type Draft, draftCommands, draftPaths } from "./generalise.ts";
 import { type Candidate, evaluateAgain, UnjudgedCounts } from "./recorded.ts";
 import { forEachSlice } from "./replay.ts";
 import type { PolicySuggestion, PolicySuggestions } from "./schema.ts";
-import { listRecorded } from "./store.ts";
+import { endOf, listAsked } from "./store.ts";
 import { toolOf } from "../actions/tools.ts";
 
 const PAGE = 500;
+/** The actions that one look passes over; most are of the policy alone. */
+const WINDOW = 20_000;
 /** Bounds of one request. */
-const MOST_ROWS = 20_000;
+const MOST_ACTIONS = 1_000_000;
 const MOST_ASKED = 1_000;
 const MOST_DRAFTS = 40;
 const MOST_OFFERED = 12;
@@ -23,6 +26,7 @@ const ENOUGH = 3;
 interface Services {
   ledger: Ledger;
   config: Pick<Config, "candidate" | "view">;
+  openings: Pick<Openings, "openedSince">;
 }
 
 /** Actions that a person was asked about and that the present policy still asks about. */
@@ -39,11 +43,13 @@ interface History {
  * action that nobody approved.
  */
 export async function suggestRules(
-  { ledger, config }: Services,
+  { ledger, config, openings }: Services,
   { since }: { since: string },
 ): Promise<PolicySuggestions> {
   const now = await config.candidate({});
-  const history = await readHistory(ledger, since, now);
+  const opened = await openings.openedSince(since);
+  const walled = new Set(opened.flatMap(({ actions }) => [...actions]));
+  const history = await readHistory(ledger, since, { now, walled });
   const { older, newer } = history;
   const all = [...older, ...newer];
   const search = new Search(config, all);
@@ -62,24 +68,47 @@ export async function suggestRules(
     prompts_saved: search.savedIn(newer),
     suggestions: search.offered,
     turned_down: search.turnedDown,
+    sandbox: await openedOften(config, opened),
     unjudged: history.unjudged.list(),
     truncated: history.truncated,
   };
 }
 
-async function readHistory(ledger: Ledger, since: string, now: Candidate): Promise<History> {
+/** The walls that people opened often and that the policy keeps closed. */
+async function openedOften(
+  config: Services["config"],
+  opened: Awaited<ReturnType<Openings["openedSince"]>>,
+): Promise<PolicySuggestions["sandbox"]> {
+  const { effective: { sandbox } } = await config.view();
+  return opened.flatMap(({ wall, actions: { size } }) => {
+    // No rule shows a hidden file.
+    if (size < ENOUGH || wall.kind === "readable") return [];
+    const [list, entry] = wall.kind === "host"
+      ? ["hosts" as const, wall.host]
+      : ["writable" as const, wall.path];
+    return sandbox[list].includes(entry) ? [] : [{ list, entry, opened: size }];
+  }).slice(0, MOST_OFFERED);
+}
+
+/** Leaves out the actions of `walled`: nobody approved them outside the sandbox. */
+async function readHistory(
+  ledger: Ledger,
+  since: string,
+  { now, walled }: { now: Candidate; walled: ReadonlySet<string> },
+): Promise<History> {
   const unjudged = new UnjudgedCounts();
   const asked: ActionRow[] = [];
   const from = await firstSince(ledger, since);
-  let before = Number.MAX_SAFE_INTEGER;
-  let read = 0;
-  let isOver = false;
-  while (!isOver && read < MOST_ROWS && asked.length < MOST_ASKED) {
-    const rows = await listRecorded(ledger, { from, before, limit: PAGE });
-    read += rows.length;
-    isOver = rows.length < PAGE;
-    before = rows.at(-1)?.seq ?? 0;
-    const recent = rows.filter((row) => row.created_at >= since && wasAsked(row));
+  const end = await endOf(ledger);
+  const first = Math.max(from, end - MOST_ACTIONS);
+  let before = end;
+  while (before > first && asked.length < MOST_ASKED) {
+    const start = Math.max(first, before - WINDOW);
+    const rows = await listAsked(ledger, { from: start, before, limit: PAGE });
+    before = rows.length < PAGE ? start : rows.at(-1)!.seq;
+    const recent = rows.filter((row) =>
+      row.created_at >= since && wasAsked(row) && !walled.has(row.id)
+    );
     await forEachSlice(recent, async (row) => {
       const again = await evaluateAgain(row, now);
       if ("unjudged" in again) unjudged.add(again.unjudged, row.id);
@@ -90,7 +119,7 @@ async function readHistory(ledger: Ledger, since: string, now: Candidate): Promi
   asked.reverse();
   const middle = Math.ceil(asked.length / 2);
   const halves = { older: asked.slice(0, middle), newer: asked.slice(middle) };
-  return { ...halves, unjudged, truncated: !isOver };
+  return { ...halves, unjudged, truncated: before > from };
 }
 
 /** Whether a person was asked and the action is no longer pending. */

@@ -10,11 +10,13 @@ export interface Layer {
 }
 
 const POLICY = /^server\/policy\//;
+/** Texts of others as a person sees them, in the page, the terminal and messages. */
+const SHOWN = /^server\/shown\//;
 const HOSTS = /^server\/hosts\//;
 const EVIDENCE = /^server\/evidence\/(bundle|canonical|chain|check|verify)\.ts$/;
 /** Proofs of a person and of the daemon are made and checked in the page, the terminal and the daemon. */
 const PROOF =
-  /^server\/(?:proof\/(?:approval_asked|check_challenge|deed_check|encoding|heads|history|ledger_check|not_signed|passphrase|place_check|public_key|record_check|statement)|actions\/(?:review\/accept_written|show\/(?:check_shown|own_code|sandbox_text|unnamed_files))|auth\/prove_daemon)\.ts$/;
+  /^server\/(?:proof\/(?:approval_asked|check_challenge|deed_check|encoding|heads|history|invitation|ledger_check|not_signed|passphrase|place_check|public_key|record_check|signing_key|statement)|actions\/(?:review\/(?:accept_written|wall_rules)|show\/(?:check_shown|own_code|sandbox_text|unnamed_files))|auth\/prove_daemon)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
 
@@ -56,12 +58,12 @@ export const LAYERS: Record<string, Layer> = {
     of: /^cli\/scenario\//,
     allows: ({ specifier }) => !/^(libsql|@libsql\/)/.test(specifier),
   },
-  "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, the check of evidence and the making of a proof":
+  "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, shown/, the check of evidence and the making of a proof":
     {
       of: /^ui\//,
       allows: ({ file, isType }) =>
         !file?.startsWith("server/") || file === "server/client.ts" || file === TOOLS ||
-        EVIDENCE.test(file) || PROOF.test(file) ||
+        EVIDENCE.test(file) || PROOF.test(file) || SHOWN.test(file) ||
         (isType && isSchema(file)),
     },
   "the check of evidence runs in a browser too": {
@@ -90,13 +92,18 @@ export const LAYERS: Record<string, Layer> = {
       file === null || isSchema(file) || file === TOOLS ||
       !/^server\/(actions|db|sessions|policy)\//.test(file),
   },
-  "policy/ is pure: it imports schemas, errors, the records of hosts and the parser only": {
+  "policy/ is pure: it imports schemas, errors, shown/, the records of hosts and the parser only": {
     of: POLICY,
     except: /^server\/policy\/(api|store)\.ts$/,
     allows: ({ specifier, file }) =>
       file === null
         ? specifier === POLICY_PARSER || specifier === "zod"
-        : isSchema(file) || POLICY.test(file) || HOSTS.test(file) || file === "server/errors.ts",
+        : isSchema(file) || POLICY.test(file) || HOSTS.test(file) || SHOWN.test(file) ||
+          file === "server/errors.ts",
+  },
+  "shown/ runs in a browser too, and imports only itself": {
+    of: SHOWN,
+    allows: ({ file }) => SHOWN.test(file ?? ""),
   },
   "hosts/ is pure: its records import one another only": {
     of: HOSTS,

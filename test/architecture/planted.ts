@@ -35,13 +35,13 @@ export const PLANTED: Planted[] = [
   layer("cli/scenario/ loads no native module", "cli/scenario/a.ts", "@libsql/client"),
   {
     rule:
-      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, the check of evidence and the making of a proof",
+      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, shown/, the check of evidence and the making of a proof",
     files: { "ui/a.ts": 'import { Action } from "../server/actions/schema.ts";' },
     breach: "ui/a.ts imports ../server/actions/schema.ts",
   },
   {
     rule:
-      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, the check of evidence and the making of a proof",
+      "ui/ sees the server only through client.ts, the types of schema.ts, the table of tools, shown/, the check of evidence and the making of a proof",
     files: { "ui/a.ts": 'import type { App } from "../server/app.ts";' },
     breach: "ui/a.ts imports ../server/app.ts",
   },
@@ -55,14 +55,19 @@ export const PLANTED: Planted[] = [
   layer("only server/api.ts and app.ts import an api.ts", "server/daemon.ts", "./actions/api.ts"),
   layer("mcp/ reaches actions only through client.ts", "server/mcp/a.ts", "../actions/actions.ts"),
   layer(
-    "policy/ is pure: it imports schemas, errors, the records of hosts and the parser only",
+    "policy/ is pure: it imports schemas, errors, shown/, the records of hosts and the parser only",
     "server/policy/a.ts",
     "node:fs",
   ),
   layer(
-    "policy/ is pure: it imports schemas, errors, the records of hosts and the parser only",
+    "policy/ is pure: it imports schemas, errors, shown/, the records of hosts and the parser only",
     "server/policy/interpret/parse.ts",
     "../../constants.ts",
+  ),
+  layer(
+    "shown/ runs in a browser too, and imports only itself",
+    "server/shown/a.ts",
+    "../errors.ts",
   ),
   layer("hosts/ is pure: its records import one another only", "server/hosts/a.ts", "node:fs"),
   layer("hosts/ is pure: its records import one another only", "server/hosts/a.ts", "../errors.ts"),

@@ -30,7 +30,7 @@ export interface Source {
   isBarrel: boolean;
 }
 
-/** What the rules need to know of one TypeScript file. @throws Error where it does not parse */
+/** Reads the facts of one TypeScript file that the rules need. @throws Error where it does not parse */
 export function readSource(path: string, text: string): Source {
   const parsed = parseSync(path, text, { lang: path.endsWith("x") ? "tsx" : "ts" });
   if (parsed.errors.length > 0) throw new Error(`${path}: ${parsed.errors[0]!.message}`);

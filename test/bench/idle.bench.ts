@@ -1,14 +1,13 @@
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
 import { World } from "../e2e/world.ts";
 import { compare } from "./figures.ts";
+import { cpuOf, memoryOf } from "./process_figures.ts";
 
 const WRITES = 300;
 const SETTLE_MS = 30_000;
 const WATCH_MS = 20_000;
-const TICK_MS = 10;
 
 /** Measures memory and processor time of an idle daemon: fresh, and after some work. */
 export async function bench(): Promise<void> {
@@ -49,15 +48,4 @@ async function write(world: World): Promise<void> {
     if (answer.isError) throw new Error(`Cannot write: ${JSON.stringify(answer)}`);
   }
   await client.close();
-}
-
-function memoryOf(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
-}
-
-/** The process's user and system time, in ms. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

@@ -6,7 +6,6 @@ import { Database } from "../../server/db/database.ts";
 import type { NewEvent, Statement } from "../../server/db/ledger.ts";
 import { LEDGER_MIGRATIONS } from "../../server/db/ledger_migrations.ts";
 import { migrate } from "../../server/db/migrate.ts";
-import { canonical } from "../../server/evidence/canonical.ts";
 import { GENESIS, type Head } from "../../server/evidence/chain.ts";
 import { createRandom } from "../random.ts";
 import { type Made, makeAction, makeSession } from "./made_actions.ts";
@@ -120,15 +119,15 @@ function chain({ project_id, signer }: LargeLedger, head: Head, made: Made[]) {
   let at = head;
   const linked = events.map(({ at: time, ...event }) => {
     const [one] = link(at, [event], { project_id, at: time });
-    at = { seq: one!.seq, hash: one!.hash };
+    at = { seq: one!.event.seq, hash: one!.event.hash };
     return one!;
   });
-  const rows = linked.map(({ project_id: _, actor, data, ...event }) => ({
+  const rows = linked.map(({ event: { project_id: _, ...event }, actor, data }) => ({
     ...event,
-    actor: canonical(actor),
-    data: canonical(data),
+    actor,
+    data,
   }));
-  const signed = linked.filter(({ seq }) => seq % 1_000 === 0)
+  const signed = linked.map(({ event }) => event).filter(({ seq }) => seq % 1_000 === 0)
     .map((event) => insertCheckpoint(signer.sign({ ...event, project_id })));
   return { head: at, statements: [insertMany("audit", project_id, rows), ...signed] };
 }

@@ -207,16 +207,14 @@ test("the scope is the dashboard's, and can be all projects; the URL holds it", 
 test("what is unsure is said to be, and bars say in words what they show", async () => {
   await startClaude();
   const page = await stage.page("/agents?project=shop");
-  await page.route("**/api/agent-monitor/snapshot", async (route) => {
-    const json = await (await route.fetch()).json();
-    const sessions = json.sessions.map((one: object) => ({
+  await alterSnapshots(page, (json) => ({
+    sessions: json.sessions.map((one) => ({
       ...{ ...one, tokens_complete: false, stale: true, cost_usd: 1.234, cost_source: "recorded" },
       context: { used: 192_000, window: 200_000, percent: 96 },
       git: { branch: `feat/${RTL}x`, changed_files: 3 },
       turns: 12,
-    }));
-    await route.fulfill({ json: { ...json, sessions } });
-  });
+    })),
+  }));
   await page.goto(`${stage.gate.url}/agents?project=my-app`);
   const card = cardOf(page);
   await card.waitFor();
@@ -265,10 +263,7 @@ test("a project without agents says so, and leads to those elsewhere", async () 
 test("a machine without agents says so", async () => {
   const page = await stage.page("/agents?project=my-app");
   // Other tests of this machine may run a process of this name, or leave one behind.
-  await page.route("**/api/agent-monitor/snapshot", async (route) => {
-    const json = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...json, sessions: [], orphan_ports: [] } });
-  });
+  await alterSnapshots(page, () => ({ sessions: [], orphan_ports: [] }));
   await page.goto(`${stage.gate.url}/agents?scope=all`);
   await page.getByRole("heading", { name: "No coding agent runs.", exact: true }).waitFor();
   await page.getByText("No process listens on a port after its session has ended.").waitFor();
@@ -326,10 +321,7 @@ test("a process that changed since it was listed is not ended, and the page says
     ...{ agent: "codex", session_id: "gone", project_id: null, found_by: "marked" },
     first_seen_at: new Date().toISOString(),
   };
-  await page.route("**/api/agent-monitor/snapshot", async (route) => {
-    const json = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...json, orphan_ports: [orphan] } });
-  });
+  await alterSnapshots(page, () => ({ orphan_ports: [orphan] }));
   await page.reload();
   await page.getByRole("button", { name: `Terminate process ${process.pid}` }).click();
   const dialog = page.getByRole("dialog");
@@ -369,3 +361,15 @@ test.each(
   expect(await widthOver(page)).toBe(0);
   expect(await axe(page)).toEqual([]);
 });
+
+/** Changes what the page hears from the monitor; a request that the end of the test cuts off is none. */
+async function alterSnapshots(page: Page, change: (json: { sessions: object[] }) => object) {
+  await page.route("**/api/agent-monitor/snapshot", async (route) => {
+    try {
+      const json = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...json, ...change(json) } });
+    } catch (error) {
+      if (!/disposed|closed/.test(String(error))) throw error;
+    }
+  });
+}

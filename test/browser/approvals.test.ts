@@ -15,7 +15,7 @@ describe("logging in", () => {
     const page = await stage.page();
     expect(page.url()).toBe(`${stage.gate.url}/approvals`);
     await page.reload();
-    await page.getByText("No action is held").waitFor();
+    await page.getByText("Your first held action").waitFor();
   });
 
   test("without a key the page says how to get one, at every address", async () => {
@@ -170,10 +170,53 @@ describe("reviewing", () => {
       await page.keyboard.press("j");
     }
     await page.keyboard.press("Shift+A");
+    const dialog = page.getByRole("dialog", { name: "Decide on 2 actions" });
+    await dialog.getByText("m1.ts").waitFor();
+    await dialog.getByText("m2.ts").waitFor();
+    expect(await dialog.getByText("m3.ts").count()).toBe(0);
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      const { pathname } = new URL(request.url());
+      if (request.method() === "POST" && !pathname.startsWith("/api/auth")) sent.push(pathname);
+    });
+    await dialog.getByRole("button", { name: "Approve 2 actions" }).click();
     await page.getByText("Approved 2 actions").waitFor();
+    await dialog.waitFor({ state: "detached" });
+    expect(sent).toEqual(["/api/approvals/approve"]);
     await headline(page, "m3.ts");
     const statuses = await Promise.all(ids.map(async (id) => (await stage.detail(id)).status));
     expect(statuses).toEqual(["approved", "approved", "pending"]);
+  });
+
+  test("marked cards are rejected together, with a reason; refused ones are listed", async () => {
+    const ids: string[] = [];
+    for (const name of ["n1.ts", "n2.ts"]) ids.push((await stage.hold(name, "x\n")).id);
+    const page = await stage.page();
+    for (const name of ["n1.ts", "n2.ts"]) {
+      await headline(page, name);
+      await settled(page);
+      await page.keyboard.press("x");
+      await page.locator(".queue-row", { hasText: name }).getByText("marked").waitFor();
+      await page.keyboard.press("j");
+    }
+    await page.keyboard.press("Shift+A");
+    const dialog = page.getByRole("dialog", { name: "Decide on 2 actions" });
+    await dialog.getByLabel("Reason").fill("one change at a time");
+    await page.route("**/api/events*", (route) => route.abort());
+    await page.route("**/api/approvals/reject*", async (route) => {
+      await stage.api("POST", `/api/actions/${ids[0]}/approve?project=my-app`, {});
+      await route.continue();
+    });
+    await dialog.getByRole("button", { name: "Reject 2 actions" }).click();
+    const refused = page.getByRole("dialog", { name: "Not everything was decided" });
+    await refused.getByText("it is approved").waitFor();
+    expect(await refused.getByText("n2.ts").count()).toBe(0);
+    await refused.getByRole("button", { name: "Close" }).last().click();
+    expect(await stage.detail(ids[1]!)).toMatchObject({
+      status: "rejected",
+      reason: "one change at a time",
+    });
+    expect((await stage.detail(ids[0]!)).status).toBe("approved");
   });
 
   test("a reviewer who decides second learns who was first, and the page does not jump", async () => {

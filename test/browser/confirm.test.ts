@@ -43,4 +43,28 @@ describe("confirming", () => {
     await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
     expect((await stage.detail(id)).status).toBe("pending");
   });
+
+  test("where the config says so, critical risk needs a typed name, by keyboard alone", async () => {
+    const approvals = { proof: "token", type_to_confirm: "critical" };
+    stage.write("config.json", JSON.stringify({ approvals }), "home");
+    const command = "terraform apply -auto-approve -var-file=prod.tfvars";
+    const { id } = await stage.submit("run_command", { command });
+    expect((await stage.detail(id)).confirmation).toBe("terraform");
+    const page = await stage.page();
+    await page.getByText("terraform apply").first().waitFor();
+    await settled(page);
+    await page.keyboard.press("a");
+    const field = page.getByLabel("Type terraform to approve");
+    await field.waitFor();
+    const button = page.getByRole("button", { name: "Approve anyway" });
+    expect(await button.isDisabled()).toBe(true);
+    await page.keyboard.type("terrafor");
+    await page.keyboard.press("Enter");
+    expect((await stage.detail(id)).status).toBe("pending");
+    await page.keyboard.type("m");
+    await page.keyboard.press("Enter");
+    await page.getByText("No action is held").waitFor();
+    expect((await stage.detail(id)).status).toBe("approved");
+    stage.write("config.json", JSON.stringify({ approvals: { proof: "token" } }), "home");
+  });
 });

@@ -52,6 +52,7 @@ async function fill(): Promise<void> {
     gate.clock.advance(60_000);
     const verb = n % 2 ? "reject" : "approve";
     await ask(`/api/actions/${id}/${verb}`, { reason: "looked at" });
+    if (n === 4) await ask(`/api/actions/${id}/rollback`, { reason: "wrong" });
   }
   await ask(
     "/api/actions",
@@ -106,7 +107,7 @@ test("an unchanged bundle is verified from disk, offline", async () => {
   expect(await verifyFile(file, {})).toMatchObject({ ok: true });
   expect(await page.title()).toBe("Audit log: test");
   expect(await page.locator(".counts tbody tr").allInnerTexts()).toEqual([
-    expect.stringMatching(/^reviewer\s+3\s+2\s+–\s+–$/),
+    expect.stringMatching(/^reviewer\s+4\s+2\s+–\s+1$/),
     expect.stringMatching(/^policy\s+1\s+–\s+–\s+–$/),
   ]);
   expect(await page.locator(".facts").innerText()).toContain(checkpoint.public_key);

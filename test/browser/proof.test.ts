@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { CDPSession, Page } from "playwright-core";
@@ -67,6 +67,50 @@ describe("a passphrase", () => {
     expect([kind, enrolled.length]).toEqual(["passphrase", 1]);
     expect(JSON.stringify(await page.evaluate(() => ({ ...localStorage, ...sessionStorage }))))
       .not.toContain(PASSPHRASE);
+  });
+
+  test("accepts a team and routes that were changed by hand, each difference seen before", async () => {
+    const page = await stage.page();
+    await setPassphrase(page);
+    const home = join(stage.folder, "home");
+    const write = (file: string, list: unknown) =>
+      writeFileSync(join(home, file), JSON.stringify(list), { mode: 0o600 });
+    const members = [{ id: "ann", name: "Ann", role: "reviewer" }];
+    write("team.json", { members });
+    await page.keyboard.press("g");
+    await page.keyboard.press("t");
+    const team = page.getByRole("region", { name: "Changes of team.json" });
+    await team.getByText('name: "Ann"; role: "reviewer"').waitFor();
+    // Another program adds someone while the person looks.
+    write("team.json", { members: [...members, { id: "eve", name: "Eve", role: "admin" }] });
+    await team.getByRole("button", { name: "Accept the changes of team.json" }).click();
+    await page.getByText("it is not the version that you have seen").waitFor();
+    expect((await stage.api("GET", "/api/team/members")).items).toEqual([]);
+    write("team.json", { members });
+    await team.getByRole("button", { name: "Accept the changes of team.json" }).click();
+    await page.getByText("team.json is in force").waitFor();
+    await team.waitFor({ state: "detached" });
+    const route = { id: "src", name: "Sources", approvers: { members: ["ann"] } };
+    write("approval_routes.json", { routes: [route] });
+    await page.reload();
+    const routes = page.getByRole("region", { name: "Changes of approval_routes.json" });
+    await routes.getByRole("button", { name: "Accept the changes" }).click();
+    await page.getByRole("dialog", { name: /^Unlock/ }).waitFor();
+    await page.keyboard.type(PASSPHRASE);
+    await page.keyboard.press("Enter");
+    await page.getByText("approval_routes.json is in force").waitFor({ timeout: 20_000 });
+    expect(await stage.api("GET", "/api/approval-routes")).toMatchObject({
+      items: [{ id: "src" }],
+      problem: null,
+      waiting: null,
+    });
+    const { events } = await stage.api("GET", "/api/audit/export?format=json");
+    expect(events.filter(({ type }: AuditEvent) => /^(?:member|route)\./.test(type))).toMatchObject(
+      [
+        { type: "member.added", data: { member_id: "ann", by_hand: true, signed: {} } },
+        { type: "route.added", data: { route_id: "src", by_hand: true, signed: {} } },
+      ],
+    );
   });
 
   test("is asked for after a reload; a wrong one is told, and nothing is decided", async () => {
@@ -142,6 +186,7 @@ describe("a passphrase", () => {
       await page.keyboard.press("j");
     }
     await page.keyboard.press("Shift+A");
+    await page.getByRole("button", { name: "Approve 3 actions" }).click();
     await page.getByRole("dialog", { name: "Unlock to approve 3 actions" }).waitFor();
     await page.keyboard.type(PASSPHRASE);
     await page.keyboard.press("Enter");
@@ -412,16 +457,18 @@ describe("a passkey", () => {
       await page.keyboard.press("j");
     }
     await page.keyboard.press("Shift+A");
+    const approve = page.getByRole("button", { name: "Approve 3 actions" });
+    await approve.click();
     const dialog = page.getByRole("dialog", { name: "Use your passkey to approve 3 actions" });
     await dialog.getByText("exactly these 3 decisions").waitFor();
     for (const { digest } of held) expect(await dialog.innerText()).toContain(digest.slice(0, 12));
     await page.getByText("The passkey was not used").waitFor();
     await page.keyboard.press("Escape");
-    await page.getByText("Approved 0 actions; 3 without your proof").waitFor();
+    await page.getByText("You gave no proof. Nothing was decided.").waitFor();
     expect(held.map(({ id }) => id).every((_, at) => !onDisk(`src/k${at + 1}.ts`))).toBe(true);
     await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
     const before = await counted();
-    await page.keyboard.press("Shift+A");
+    await approve.click();
     await page.getByText("Approved 3 actions").waitFor({ timeout: 20_000 });
     expect(await counted()).toBe(before + 1);
     const { events } = await stage.api("GET", "/api/audit/export?format=json");

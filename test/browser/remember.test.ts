@@ -102,7 +102,7 @@ describe("approving and remembering", () => {
     await settled(page);
     await page.keyboard.press("m");
     const why = "gate does not know this program, and one of its words is unknown: $…";
-    await page.getByText(why, { exact: true }).waitFor();
+    await page.getByRole("dialog").getByText(why).waitFor();
     expect(await page.getByRole("button", { name: "Approve and remember" }).count()).toBe(0);
   });
 

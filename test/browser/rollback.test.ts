@@ -94,10 +94,20 @@ test("an action that can only be rejected says so, and why", async () => {
   await page.locator(".notice", { hasText: "An approval would be refused." })
     .getByText('"src/moved_on.txt" no longer exists').waitFor();
   await settled(page);
+  const decision = page.locator(".decision");
+  expect(await decision.getByRole("button", { name: "Approve" }).count()).toBe(0);
   await page.keyboard.press("a");
-  await page.getByRole("group", { name: "Before you approve" })
-    .getByText("An approval would be refused").waitFor();
+  await page.getByText("Nothing was approved, because it would be refused.").waitFor();
+  for (const key of ["y", "m", "Shift+A"]) await page.keyboard.press(key);
+  expect(await page.locator("dialog[open]").count()).toBe(0);
   expect((await stage.detail(id)).status).toBe("pending");
+  // The obstacle may go away.
+  stage.write("src/moved_on.txt", "one\n");
+  await page.getByRole("button", { name: "Check again" }).click();
+  await decision.getByRole("button", { name: "Approve" }).waitFor();
+  await settled(page);
+  await page.keyboard.press("a");
+  await until("approved", async () => (await stage.detail(id)).status === "approved");
 });
 
 test("the record of a command lists its changed files, and rolls them back", async () => {

@@ -78,6 +78,25 @@ describe("a blocked session", () => {
   );
 });
 
+test("the block of an agent is told as that, with the way to lift it", async () => {
+  const policies = { defaultEffect: "ask", blockedPaths: [".env"], maxDenialsPerAgent: 2 };
+  stage.write("gate.config.json", JSON.stringify({ id: "strict", policies }), "strict");
+  const root = `${stage.folder}/strict`;
+  await stage.gate.daemon.projects.register(root, { id: "reviewer", scope: "reviewer" });
+  let of = "";
+  for (let n = 0; n < 3; n++) {
+    const body = { tool: "write_file", input: { path: ".env", content: "x" } };
+    of = (await stage.api("POST", "/api/actions?project=strict", body, "agent")).session_id;
+  }
+  const page = await stage.page(`/sessions/${of}?project=strict`);
+  const alert = page.getByRole("alert");
+  await alert.getByText("gate has blocked the agent agent: no session of it may do more.")
+    .waitFor();
+  const text = await alert.innerText();
+  expect(text).toContain("gate session unblock agent");
+  expect(text).toMatch(/It ends by itself at \d/);
+});
+
 describe("one session", () => {
   test("the list leads to its actions and changed files", async () => {
     const page = await stage.page("/sessions");

@@ -7,6 +7,7 @@ import { v7 } from "uuid";
 import { buildDashboard } from "../../dist/dashboard.ts";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { readToken } from "../../server/auth/tokens.ts";
+import type { Environment } from "../../server/environment.ts";
 import type { Policies } from "../../server/policy/schema.ts";
 import type { Session } from "../../server/sessions/schema.ts";
 import { type Gate, startGate, type StartOptions } from "../../server/start.ts";
@@ -38,12 +39,20 @@ export class Stage {
   readonly browser: Browser;
   /** Errors, CSP reports and dialogs; no page may cause any. */
   readonly complaints: string[] = [];
+  /** How far the daemon's clock is ahead of the real one. */
+  readonly clock: { ahead_ms: number };
   readonly #contexts: BrowserContext[] = [];
   readonly #sessions = new Map<string, Promise<Session>>();
   readonly #keys = new SessionKeys();
 
-  private constructor(gate: Gate, folder: string, browser: Browser) {
+  private constructor(
+    gate: Gate,
+    folder: string,
+    browser: Browser,
+    clock: Stage["clock"],
+  ) {
     this.gate = gate;
+    this.clock = clock;
     this.folder = folder;
     this.browser = browser;
   }
@@ -51,9 +60,10 @@ export class Stage {
   /** `proof`: "token" lets the reviewer's credential decide; "none" leaves the choice open. */
   static async open(
     projects: string[] = ["my-app"],
-    { proof = "token", auth, ...approvals }: {
+    { proof = "token", auth, sandbox, ...approvals }: {
       proof?: "token" | "none";
       auth?: "none";
+      sandbox?: Environment["sandbox"];
       unlock_seconds?: number;
     } = {},
   ): Promise<Stage> {
@@ -62,14 +72,17 @@ export class Stage {
     mkdirSync(join(folder, "home"), { mode: 0o700 });
     if (proof === "token") decideByToken(join(folder, "home"));
     else writeFileSync(join(folder, "home", "config.json"), JSON.stringify({ approvals }));
-    const gate = await startGate({ ...optionsOf(folder, 0), ...auth && { auth } });
-    const stage = new Stage(gate, folder, await openChromium());
+    const clock = { ahead_ms: 0 };
+    const options = optionsOf(folder, 0, clock);
+    if (sandbox) options.environment.sandbox = sandbox;
+    const gate = await startGate({ ...options, ...auth && { auth } });
+    const stage = new Stage(gate, folder, await openChromium(), clock);
     for (const id of projects) await stage.addProject(id);
     return stage;
   }
 
-  async addProject(id: string): Promise<void> {
-    this.write("gate.config.json", JSON.stringify({ id, policies: POLICIES }), id);
+  async addProject(id: string, policies: Policies = POLICIES): Promise<void> {
+    this.write("gate.config.json", JSON.stringify({ id, policies }), id);
     await this.gate.daemon.projects.register(join(this.folder, id), PERSON);
   }
 
@@ -157,7 +170,7 @@ export class Stage {
 
   /** Starts the daemon again on the same port. */
   async start(): Promise<void> {
-    this.gate = await startGate(optionsOf(this.folder, this.gate.port));
+    this.gate = await startGate(optionsOf(this.folder, this.gate.port, this.clock));
   }
 
   /** Ends a test: closes pages and rejects held actions. Returns the complaints. */
@@ -190,10 +203,10 @@ export class Stage {
   }
 }
 
-function optionsOf(folder: string, port: number): StartOptions {
+function optionsOf(folder: string, port: number, clock: Stage["clock"]): StartOptions {
   const environment = {
     home: join(folder, "home"),
-    now: () => Date.now(),
+    now: () => Date.now() + clock.ahead_ms,
     id: () => v7(),
     log: () => {},
   };

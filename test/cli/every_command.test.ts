@@ -62,7 +62,7 @@ describe.each(rows)("gate %s", (line, command) => {
 
 test("a mistyped command exits with 64 and suggests the right one", async () => {
   for (const { path } of commands) {
-    const wrong = [...path.slice(0, -1), `${path.at(-1)!.slice(0, -1)}x`];
+    const wrong = [...path.slice(0, -1), `${path.at(-1)!.slice(0, -1)}q`];
     const { code, stdout, stderr } = await terminal.run(wrong);
     expect({ code, stdout }, wrong.join(" ")).toEqual({ code: 64, stdout: "" });
     expect(stderr).toMatch(/^gate: unknown command/);

@@ -26,6 +26,8 @@ export interface TestTerminal {
   signal(signal: Signal): void;
   /** The standard output of the running command so far. */
   printed(): string;
+  /** Gives the terminal of the running command another size. */
+  resize(columns: number, rows: number): void;
   close(): void;
 }
 
@@ -33,6 +35,10 @@ interface RunOptions {
   input?: string;
   cwd?: string;
   person?: boolean;
+  /** The width of that terminal; 120 without it. */
+  columns?: number;
+  /** Its height; 40 without it. */
+  rows?: number;
 }
 
 /** @param env overrides variables of a minimal environment with its own home and port */
@@ -51,10 +57,15 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
     env: whole,
     signal: (signal) => handlers.forEach((handle) => handle(signal)),
     printed: () => stdout.text(),
+    resize: (columns, rows) => void Object.assign(stdout.stream, { columns, rows }).emit("resize"),
     close: () => rmSync(folder, { recursive: true, force: true }),
-    async run(args, { input = "", cwd = join(folder, "project"), person = false } = {}) {
-      stdout = collect(person);
-      const stderr = collect(person);
+    async run(
+      args,
+      { input = "", cwd = join(folder, "project"), person = false, columns = 120, rows = 40 } = {},
+    ) {
+      const size = person ? { columns, rows } : null;
+      stdout = collect(size);
+      const stderr = collect(size);
       stdin = Object.assign(new PassThrough(), { isTTY: person, setRawMode: () => {} });
       if (!person) stdin.end(input);
       const code = await run(args, {
@@ -82,9 +93,9 @@ interface Collected {
   text(): string;
 }
 
-function collect(isTTY: boolean): Collected {
+function collect(size: { columns: number; rows: number } | null): Collected {
   const chunks: Uint8Array[] = [];
-  const stream = Object.assign(new PassThrough(), isTTY ? { isTTY, columns: 120, rows: 40 } : {});
+  const stream = Object.assign(new PassThrough(), size && { isTTY: true, ...size });
   stream.on("data", (chunk: Uint8Array) => chunks.push(chunk));
   return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
 }

@@ -67,7 +67,7 @@ describe("gate doctor with every host set up, on the executable", () => {
       check: "ledgers",
       message: expect.stringContaining("a part of its path is not a folder"),
     }));
-    expect(new Set(findings.map(({ check }) => check)).size).toBe(18);
+    expect(new Set(findings.map(({ check }) => check)).size).toBe(19);
   });
 
   test("a host entry whose program is missing is a problem, with its host and path", async () => {

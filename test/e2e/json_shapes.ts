@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DoctorReport } from "../../cli/doctor/schema.ts";
+import { AnalyticsSummary, Attention } from "../../server/analytics/schema.ts";
 import { AgentSnapshot, EndedSession } from "../../server/agent_monitor/schema.ts";
 import { Action, ActionDetail, RollbackResult } from "../../server/actions/schema.ts";
 import { AuditVerification, Checkpoint } from "../../server/evidence/schema.ts";
@@ -14,6 +15,13 @@ import { Block, Compliance, Recommendations } from "../../server/remediation/sch
 import { Risk } from "../../server/risk/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { ApprovalRoute, RouteTestResult } from "../../server/approval_routes/schema.ts";
+import { Receiver } from "../../server/config/notifications/schema.ts";
+import {
+  Delivery,
+  NotificationStatus,
+  RetryResult,
+  TestResult,
+} from "../../server/notifications/schema.ts";
 import { Member, TeamStatus, Whoami } from "../../server/team/schema.ts";
 import { Workspace } from "../../server/workspaces/schema.ts";
 
@@ -121,6 +129,13 @@ export const SHAPES: Record<string, z.ZodType> = {
   "route remove": ApprovalRoute,
   "route list": z.array(ApprovalRoute),
   "route test": RouteTestResult,
+  "notify list": NotificationStatus,
+  "notify add": Receiver,
+  "notify remove": Receiver,
+  "notify test": TestResult,
+  "notify failed": z.array(Delivery),
+  "notify retry": RetryResult,
+  "notify discard": Delivery,
   "team add": Member.extend({ url }),
   "team list": z.array(Member),
   "team whoami": Whoami,
@@ -172,6 +187,8 @@ export const SHAPES: Record<string, z.ZodType> = {
   show: ActionDetail,
   approve: Action,
   reject: Action,
+  "analytics summary": AnalyticsSummary,
+  "analytics attention": Attention,
   "grant list": z.array(Grant),
   "grant revoke": Grant,
   rollback: RollbackResult,
@@ -197,8 +214,13 @@ export const SHAPES: Record<string, z.ZodType> = {
 export const ELSEWHERE: Record<string, string> = {
   watch: "a stream of actions, a line each: test/cli/commands/interactive.test.ts",
   "agents terminate": "a session has to leave a server first: test/cli/commands/agents.test.ts",
+  "notify discard": "a message has to be there: test/cli/commands/notify.test.ts",
+  "notify test": "a receiver has to listen: test/cli/commands/notify.test.ts",
   "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",
   "policy replay": "test/cli/policy",
   "policy templates": "the data file server/policy/templates.ts: test/cli/commands/policy.test.ts",
+  "sandbox close": "a wall has to be opened first: test/cli/commands/sandbox.test.ts",
+  "sandbox open": "an engine has to be there: test/cli/commands/sandbox.test.ts",
+  "sandbox show": "a wall has to be opened first: test/cli/commands/sandbox.test.ts",
   "session unblock": "a session has to be blocked first: test/e2e/guarding.test.ts",
 };

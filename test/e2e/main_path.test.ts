@@ -34,6 +34,7 @@ describe.sequential("the main path of an action, on the executable", () => {
       "move_file",
       "read_file",
       "run_command",
+      "submit_plan",
       "await_action",
       "get_action",
       "rollback_action",

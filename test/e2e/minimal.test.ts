@@ -52,8 +52,10 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
 
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-  function inside(...args: string[]) {
-    const script = 'mount -t proc proc "$0/proc" && mount --bind /dev/null "$0/dev/null" && ' +
+  const inside = (...args: string[]) => insideWith('mount -t proc proc "$0/proc" && ', ...args);
+
+  function insideWith(mounts: string, ...args: string[]) {
+    const script = `${mounts}mount --bind /dev/null "$0/dev/null" && ` +
       'exec chroot "$0" /bin/scenario-tool "$@"';
     const argv = [...NAMESPACES, "sh", "-c", script, root, ...args];
     return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
@@ -102,6 +104,29 @@ describe.skipIf(why !== null)("an image with nothing but glibc", () => {
     expect(code).toBe(2);
     expect(JSON.parse(stdout).executions.map(({ status }: { status: string }) => status))
       .toEqual(["passed", "failed"]);
+  });
+
+  test("finds localhost without /etc/hosts, and says that it cannot find other names", async () => {
+    const server = createServer((_request, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const list = execs({ mode: "http", method: "GET", path: "/" });
+    writeFileSync(join(root, "job/scenarios.json"), JSON.stringify({ scenarios: list }));
+    const { port } = server.address() as AddressInfo;
+    const run = (host: string) =>
+      inside("run", "--target", `http://${host}:${port}`, "--scenarios", "/job/scenarios.json");
+    expect(await run("localhost")).toMatchObject({ code: 0 });
+    expect(await run("shop.invalid")).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/"shop\.invalid" is not in \/etc\/hosts .*use an IP address/),
+    });
+  });
+
+  test("says that it needs /proc where it is not mounted", async () => {
+    const { code, stderr } = await insideWith("", "--version");
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("On Linux it needs /proc:\n  mount -t proc proc /proc");
+    expect(stderr).not.toContain("not your code");
   });
 
   test("generates scenarios", async () => {

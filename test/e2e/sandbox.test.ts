@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,7 +10,7 @@ import { Agent } from "./agent.ts";
 import { type Subject, World } from "./world.ts";
 
 const SUBJECT = (process.env["GATE_TEST_SUBJECT"] ?? "executable") as Subject;
-const ENGINE = await findEngine();
+const ENGINE = await findEngine({ confine: null });
 if (ENGINE === null) console.error("NOT RUN: no sandbox engine here, so commands are held");
 
 /** Reads a blocked file whose name stands nowhere in the text, and writes another one. */
@@ -45,5 +47,154 @@ describe(`a command that no text can prove, on ${SUBJECT}`, () => {
     expect(String(data["message"])).toContain('".env" is hidden');
     expect(readFileSync(join(world.project, "made.txt"), "utf8")).toBe("made");
     expect(existsSync(join(world.project, ".env"))).toBe(true);
+  });
+
+  test.runIf(ENGINE !== null)(
+    "reaches a listed host through gate itself, and no other",
+    async () => {
+      const server = createServer((_, answer) => answer.end("SERVED"));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as { port: number };
+      const other = await World.create(SUBJECT);
+      try {
+        const sandbox = { mode: "auto", hosts: [`127.0.0.1:${port}`] };
+        await other.init({ ...policyTemplate("balanced"), sandbox });
+        const caller = await Agent.connect(other);
+        const fetches =
+          "python3 -c \"import os, urllib.request as r; os.environ.pop('no_proxy', 0)\n" +
+          "os.environ.pop('NO_PROXY', 0)\n" +
+          `for u in ('http://127.0.0.1:${port}/', 'http://closed.test/'):\n` +
+          "  try: print(r.urlopen(u).read())\n" +
+          '  except Exception as e: print(e)"';
+        const { data } = await caller.call("run_command", { command: fetches, wait_ms: 30_000 });
+        expect(data).toMatchObject({
+          exit_code: 0,
+          decision: { sandbox: { engine: "bubblewrap" } },
+        });
+        expect(data["output"]).toBe("b'SERVED'\nHTTP Error 403: Forbidden\n");
+        expect(data["asked_hosts"]).toMatchObject([
+          { host: "127.0.0.1", port, answer: "connected" },
+          { host: "closed.test", port: 80, answer: "refused" },
+        ]);
+        await caller.close();
+      } finally {
+        server.close();
+        await other.close();
+      }
+    },
+  );
+});
+
+describe.runIf(ENGINE !== null)(`the changes of a command, on ${SUBJECT}`, () => {
+  test("wait for a person, who sees them and takes over a part in the terminal", async () => {
+    const world = await World.create(SUBJECT);
+    try {
+      await world.init({ ...policyTemplate("balanced"), sandbox: { mode: "review" } });
+      for (const name of ["a", "b"]) world.write(`${name}.txt`, "old\n");
+      const agent = await Agent.connect(world);
+      mkdirSync(join(world.project, "gone"));
+      world.write(
+        "do.py",
+        "import os\nfor n in 'ab': open(n+'.txt','w').write('new '+n)\nos.symlink('a.txt','link'); os.chmod('b.txt', 0o755); os.rmdir('gone')\n",
+      );
+      const { data } = await agent.call("run_command", {
+        command: "python3 do.py",
+        wait_ms: 20_000,
+      });
+      const { action_id } = data["held_changes"] as { action_id: string };
+      expect(data).toMatchObject({ exit_code: 0, held_changes: { files: 2 } });
+      const read = () =>
+        ["a", "b"].map((name) => readFileSync(join(world.project, `${name}.txt`), "utf8"));
+      expect(read()).toEqual(["old\n", "old\n"]);
+      const shown = (await world.run(["show", action_id])).stdout;
+      for (
+        const fact of [
+          "changes of",
+          "python3 do.py",
+          "new a",
+          "new b",
+          "mode 0644 → 0755",
+          "removes",
+          "gone",
+          "gate takes over no links",
+        ]
+      ) {
+        expect(shown).toContain(fact);
+      }
+      const other = await world.run(["approve", action_id, "--take", "c.txt"]);
+      expect(other).toMatchObject({ code: 1 });
+      expect(other.stderr).toContain('Cannot take over "c.txt"');
+      const both = await world.run(["approve", action_id, "--take", "a.txt", "--edit"]);
+      expect(both).toMatchObject({ code: 64 });
+      const stale = await world.run(["approve", action_id, "--digest", "0".repeat(64)]);
+      expect(stale).toMatchObject({ code: 1 });
+      expect(read()).toEqual(["old\n", "old\n"]);
+      const taken = await world.run(["approve", action_id, "--take", "b.txt"]);
+      expect(taken).toMatchObject({ code: 0 });
+      expect(read()).toEqual(["old\n", "new b"]);
+      const again = await world.run(["approve", action_id, "--take", "a.txt"]);
+      expect(again).toMatchObject({ code: 1 });
+      await agent.close();
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+/** Runs a program in a view of the machine in which bubblewrap is no program. */
+const WITHOUT = [
+  ...["/usr/bin/unshare", "-m", "/bin/sh", "-c"],
+  ...['mount --bind /dev/null /usr/bin/bwrap && exec "$@"', "sh"],
+];
+const CAN_HIDE = SUBJECT === "executable" && process.getuid?.() === 0 &&
+  existsSync("/usr/bin/bwrap") &&
+  spawnSync(WITHOUT[0]!, [...WITHOUT.slice(1), "/bin/true"]).status === 0;
+if (!CAN_HIDE) {
+  console.error("NOT RUN: Landlock by the executable needs root and bubblewrap to hide");
+}
+
+describe.runIf(CAN_HIDE)("the executable on a machine without bubblewrap", () => {
+  let world: World;
+  let agent: Agent;
+
+  beforeAll(async () => {
+    world = await World.create(SUBJECT);
+    world.use([...WITHOUT, ...world.command([])]);
+    await world.init({ ...policyTemplate("balanced"), sandbox: { mode: "auto" } });
+    agent = await Agent.connect(world);
+  });
+
+  afterAll(async () => {
+    await agent?.close();
+    await world?.close();
+  });
+
+  test("runs a command under Landlock, and doctor says so and how to have more", async () => {
+    const { stdout } = await world.run(["doctor"]);
+    expect(stdout).toMatch(
+      /landlock \d+ can run commands in a sandbox, but it hides no single file/,
+    );
+    expect(stdout).toContain("install bubblewrap");
+    const { data } = await agent.call("run_command", {
+      command:
+        "python3 -c \"open('made.txt','w').write('made'); print(open('/proc/self/status').read())\"",
+      wait_ms: 20_000,
+    });
+    expect(data).toMatchObject({
+      ...{ status: "approved", exit_code: 0 },
+      decision: { effect: "allow", sandbox: { engine: "landlock", network: "none" } },
+    });
+    expect(data["output"]).toMatch(/CapEff:\s0+\nCapBnd:\s0+\n/);
+    expect(data["output"]).toMatch(/NoNewPrivs:\s1\nSeccomp:\s2/);
+    expect(readFileSync(join(world.project, "made.txt"), "utf8")).toBe("made");
+    const shown = await world.run(["show", String(data["action_id"])]);
+    expect(shown.stdout).toContain("Landlock holds it");
+  });
+
+  test("asks where a file must be hidden that only a mount could hide", async () => {
+    world.write(".env", "KEY=SECRET\n");
+    const { data } = await agent.call("run_command", { command: COMPUTED, wait_ms: 0 });
+    expect(data).toMatchObject({ status: "pending", decision: { effect: "ask", sandbox: null } });
+    expect(JSON.stringify(data)).toContain("can neither hide nor keep single files");
   });
 });

@@ -64,7 +64,9 @@ describe("exit codes", () => {
     const { code, stdout, stderr } = await run(tool, args);
     expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
     expect(stderr).not.toMatch(/\n\s+at /);
-    if (args.includes("wrong.json")) expect(stderr).toContain("wrong.json:1 /scenarios/0/priority");
+    if (args.includes("wrong.json")) {
+      expect(stderr).toMatch(/wrong\.json:1:\d+ \/scenarios\/0\/priority/);
+    }
   });
 });
 
@@ -119,7 +121,9 @@ test("a reproduction pack runs alone, and passes once the service is fixed", asy
   expect((await again()).code).toBe(2);
   isFixed = true;
   expect((await again()).code).toBe(0);
-  expect(readFileSync(join(folder, "packs/TS-001/README.md"), "utf8")).toContain("10 of 10");
+  expect(readFileSync(join(folder, "packs/TS-001/README.md"), "utf8")).toContain(
+    "All ten succeeded",
+  );
 });
 
 test("--chaos checks commands without a service and names the one that fails", async () => {

@@ -23,9 +23,11 @@ export async function startOtherModel(
 ): Promise<ScriptedModel> {
   const { resultsIn, eventsFor, is_named } = PROTOCOLS[protocol];
   const results: string[] = [];
+  let turns = 0;
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     const isTurn = Array.isArray(body.tools) && body.tools.length > 0;
+    if (isTurn) turns++;
     const received = resultsIn(body).map((one) => JSON.stringify(one));
     if (received.length > results.length) results.splice(0, results.length, ...received);
     const events = eventsFor(isTurn ? calls[received.length] : undefined, received.length);
@@ -43,7 +45,13 @@ export async function startOtherModel(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  return { url, results, tools: new Set(), close: () => void server.close() };
+  return {
+    ...{ url, results, tools: new Set<string>() },
+    get turns() {
+      return turns;
+    },
+    close: () => void server.close(),
+  };
 }
 
 const PROTOCOLS: Record<ModelProtocol, Protocol> = {

@@ -11,6 +11,8 @@ export interface ScriptedModel {
   url: string;
   /** The result of each call, as text. */
   results: string[];
+  /** How often it was asked what to do next. */
+  turns: number;
   /** The names of the offered tools. */
   tools: Set<string>;
   close(): void;
@@ -20,11 +22,13 @@ export interface ScriptedModel {
 export async function startModel(calls: ScriptedCall[]): Promise<ScriptedModel> {
   const results: string[] = [];
   const tools = new Set<string>();
+  let turns = 0;
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     for (const { name } of body.tools ?? []) tools.add(name);
     const received = resultsIn(body);
     if (received.length > results.length) results.splice(0, results.length, ...received);
+    if (body.tools?.length) turns++;
     // A request without tools asks for a session title.
     const call = body.tools?.length ? calls[received.length] : undefined;
     const block = call
@@ -53,7 +57,14 @@ export async function startModel(calls: ScriptedCall[]): Promise<ScriptedModel> 
       events.map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`).join(""),
     );
   });
-  return { url: await listen(server), results, tools, close: () => server.close() };
+  const url = await listen(server);
+  return {
+    ...{ url, results, tools },
+    get turns() {
+      return turns;
+    },
+    close: () => server.close(),
+  };
 }
 
 // deno-lint-ignore no-explicit-any

@@ -8,6 +8,8 @@ export default defineConfig({
       "test/hosts/real_hosts.ts",
       "test/hosts/enforced_hosts.ts",
       "test/hosts/enforced_others.ts",
+      "test/hosts/walled_hosts.ts",
+      "test/hosts/live_agents.ts",
     ],
     globalSetup: ["test/hosts/programs.ts"],
     testTimeout: 300_000,

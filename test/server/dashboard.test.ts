@@ -1,4 +1,8 @@
+import { Buffer } from "node:buffer";
+import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { createRoutes } from "../../server/app.ts";
+import { isForPeople } from "../../server/auth/scopes.ts";
 import { createDashboard } from "../../server/dashboard.ts";
 import { GateError } from "../../server/errors.ts";
 
@@ -24,6 +28,47 @@ test("a file with its hash in the name is kept for ever", async () => {
   const answer = await dashboard.request("/assets/main-A1.js");
   expect(answer.status).toBe(200);
   expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+});
+
+test.each([
+  ["gzip", true],
+  ["gzip, deflate, br, zstd", true],
+  ["br, gzip;q=0.5", true],
+  ["gzip;q=0", false],
+  ["gzip;q=0.0, br", false],
+  ["identity", false],
+  ["xgzip", false],
+  ["", false],
+])("an asset for a browser that takes %j is compressed: %s", async (accepted, isCompressed) => {
+  const text = "export const lines = 1;\n".repeat(500);
+  const large = { ...SCRIPT, bytes: new TextEncoder().encode(text) };
+  const app = createDashboard(() => Promise.resolve(large));
+  const headers = { "accept-encoding": accepted };
+  for (let turn = 0; turn < 2; turn++) {
+    const answer = await app.request("/assets/main-A1.js", { headers });
+    expect(answer.headers.get("content-encoding")).toBe(isCompressed ? "gzip" : null);
+    expect(answer.headers.get("vary")).toBe("accept-encoding");
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    expect((isCompressed ? gunzipSync(bytes) : Buffer.from(bytes)).toString()).toBe(text);
+    expect(bytes.length < text.length).toBe(isCompressed);
+  }
+});
+
+test.each(["/nothing", "/policies", "/approvals/%20x", "/.env"])(
+  "a browser that opens the unknown %s gets the page with status 404",
+  async (path) => {
+    const headers = { "sec-fetch-mode": "navigate" };
+    const answer = await dashboard.request(path, { headers });
+    expect([answer.status, await answer.text()]).toEqual([404, "<html>"]);
+  },
+);
+
+test("no documented route is an address for people", () => {
+  const paths = createRoutes().routes.map(({ path }) => path).filter((path) =>
+    !/^\/?\*?$/.test(path)
+  );
+  expect(paths.filter(isForPeople)).toEqual([]);
+  expect(paths.length).toBeGreaterThan(50);
 });
 
 test.each([

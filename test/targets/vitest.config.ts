@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: new URL("../..", import.meta.url).pathname,
-    include: ["test/targets/real_targets.ts"],
+    include: ["test/targets/real_targets.ts", "test/targets/vulnerable_apps.ts"],
     testTimeout: 300_000,
     hookTimeout: 900_000,
     pool: "forks",

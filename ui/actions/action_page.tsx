@@ -8,6 +8,7 @@ import { durationOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
+import { listOf } from "./filters.tsx";
 import { RecordBar } from "./record_bar.tsx";
 import { ActionRollbackPreview, createActionRollback } from "./rollback_preview.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -16,16 +17,21 @@ import { Timeline } from "./timeline.tsx";
 export function ActionPage() {
   const address = useAddress();
   const id = address.path.split("/")[2] ?? "";
-  const loaded = detailOf(id, address.query["project"]);
+  const loaded = detailOf(id);
   const value = loaded.value;
-  const list = address.href("/actions");
+  const list = { ...listOf(address.query), at: id };
   useKeys([
-    { keys: "b", label: "Go back to the list", group: "Move", run: () => history.back() },
+    {
+      keys: "b",
+      label: "Go back to the list",
+      group: "Move",
+      run: () => address.go("/actions", list),
+    },
   ]);
   return (
     <main class="record">
       <h1 class="visually-hidden">Action</h1>
-      <a class="back" href={list}>
+      <a class="back" href={address.href("/actions", list)}>
         <Icon name="back" />
         Actions
       </a>

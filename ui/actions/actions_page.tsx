@@ -10,12 +10,11 @@ import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { count, deciderOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
+import { useArrival } from "../state/arrival.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { useProject } from "../state/project.ts";
 import { type Feed, useFeed } from "./feed.ts";
-import { Filters } from "./filters.tsx";
-
-const FILTERS = ["q", "status", "tool", "agent", "path", "session_id"] as const;
+import { FILTERS, Filters, listOf } from "./filters.tsx";
 
 /** The actions of all agents, newest first. */
 export function ActionsPage() {
@@ -29,6 +28,7 @@ export function ActionsPage() {
   const feed = useFeed(project, { ...filters, ...(cursor ? { cursor } : {}), limit: "50" });
   const body = useRef<HTMLDivElement>(null);
   const filter = useRef<HTMLInputElement>(null);
+  useArrival(body, feed.items.value !== null);
   useKeys([
     ...bind("Move", ["j", "Select the next action", () => step(body, 1)], [
       "k",
@@ -161,11 +161,14 @@ function ActionsTable({ items, several }: TableProps) {
 
 function Row({ action, several }: { action: Action; several: boolean }) {
   const address = useAddress();
-  const href = address.href(`/actions/${action.id}`, { project: action.project_id });
+  // The record's address keeps the filters of the list, so that the way back is known.
+  const href = address.href(`/actions/${action.id}`, listOf(address.query));
+  // Back in the browser leads to this row.
+  const remember = () => address.note({ at: action.id });
   return (
     <tr>
       <td class="cell-what">
-        <a class="row-link" href={href}>
+        <a class="row-link" href={href} data-id={action.id} onClick={remember}>
           <ToolIcon action={action} />
           <SentenceLine action={action} />
         </a>

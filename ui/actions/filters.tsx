@@ -1,8 +1,10 @@
 import type { RefObject } from "preact";
 import { Key } from "../parts/button.tsx";
 import { Choice } from "../parts/choice.tsx";
+import { clock, offsetHours, shifted, WEEKDAYS, zoneName } from "../analytics/hours.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
+import { durationOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 
 const STATUSES: Record<string, string> = {
@@ -25,10 +27,34 @@ const TOOLS: Record<string, string> = {
   rollback: "Rollbacks",
 };
 
+/** Filters that a link of another page sets; the table shows each as a chip. */
+const LINKED = [
+  "session_id",
+  "outcome",
+  "risk",
+  "execution",
+  "decided_by",
+  "from",
+  "to",
+  "decided_from",
+  "decided_to",
+  "waited_from",
+  "waited_to",
+  "weekday",
+  "hour",
+  "rule",
+] as const;
+
+/** Every filter of the table. */
+export const FILTERS = ["q", "status", "tool", "agent", "path", ...LINKED] as const;
+
+/** The part of an address that chooses the rows of the table. */
+export function listOf(query: Record<string, string | undefined>): Record<string, string | null> {
+  return Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, query[name] ?? null]));
+}
+
 /** The filters of the table; the URL holds their values. */
 export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | null> }) {
-  const address = useAddress();
-  const session = address.query["session_id"];
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
       <Words
@@ -42,17 +68,7 @@ export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | n
       <Choice name="tool" label="Kind" all="Any kind" options={TOOLS} />
       <Words name="path" label="Path" placeholder="Whole path" />
       <Words name="agent" label="Agent" placeholder="Agent" />
-      {session && (
-        <button
-          type="button"
-          class="filter-chip"
-          title="Remove this filter"
-          onClick={() => address.set({ session_id: null, cursor: null }, { push: true })}
-        >
-          session <Text value={session.slice(-8)} />
-          <Icon name="x" />
-        </button>
-      )}
+      {CHIPS.map((chip) => <Chip key={chip.names[0]} {...chip} />)}
     </form>
   );
 }
@@ -82,5 +98,65 @@ function Words({ name, label, placeholder, inputRef, keys }: WordsProps) {
       />
       {keys && <Key keys={keys} />}
     </label>
+  );
+}
+
+interface ChipProps {
+  names: readonly (typeof LINKED)[number][];
+  /** The words for the values of these names; an absent one is undefined. */
+  words: (...values: (string | undefined)[]) => string;
+}
+
+const CHIPS: ChipProps[] = [
+  { names: ["session_id"], words: (id) => `session ${id!.slice(-8)}` },
+  { names: ["outcome"], words: (outcome) => outcome! },
+  { names: ["risk"], words: (risk) => `${risk} risk` },
+  { names: ["execution"], words: (execution) => `execution ${execution}` },
+  { names: ["decided_by"], words: (who) => `decided by ${who}` },
+  { names: ["from", "to"], words: (from, to) => `submitted ${spanWords(from, to)}` },
+  { names: ["decided_from", "decided_to"], words: (from, to) => `decided ${spanWords(from, to)}` },
+  { names: ["waited_from", "waited_to"], words: waitWords },
+  { names: ["weekday", "hour"], words: hourWords },
+  {
+    names: ["rule"],
+    words: (rule) => rule === "default" ? "no rule" : `rule ${rule!.split("/").slice(2).join("/")}`,
+  },
+];
+
+/** "from 2026-11-02 to before 2026-11-03", in days of UTC. */
+function spanWords(from: string | undefined, to: string | undefined): string {
+  return [from && `since ${from}`, to && `before ${to}`].filter(Boolean).join(", ");
+}
+
+function waitWords(from: string | undefined, to: string | undefined): string {
+  const least = Number(from ?? 0);
+  if (to === undefined) return `waited ${durationOf(least)} or longer`;
+  if (least === 0) return `waited under ${durationOf(Number(to))}`;
+  return `waited ${durationOf(least)} to ${durationOf(Number(to))}`;
+}
+
+function hourWords(weekday: string | undefined, hour: string | undefined): string {
+  const ahead = weekday !== undefined && hour !== undefined ? offsetHours() : 0;
+  const at = shifted({ weekday: Number(weekday ?? 0), hour: Number(hour ?? 0) }, ahead);
+  const day = WEEKDAYS.find(({ day }) => day === at.weekday)?.name ?? "";
+  const parts = [weekday !== undefined && day, hour !== undefined && `at ${clock(at.hour)}`];
+  return `${parts.filter(Boolean).join(" ")} ${zoneName(ahead)}`;
+}
+
+function Chip({ names, words }: ChipProps) {
+  const address = useAddress();
+  const values = names.map((name) => address.query[name] || undefined);
+  if (values.every((value) => value === undefined)) return null;
+  const none = Object.fromEntries(names.map((name) => [name, null]));
+  return (
+    <button
+      type="button"
+      class="filter-chip"
+      title="Remove this filter"
+      onClick={() => address.set({ ...none, cursor: null }, { push: true })}
+    >
+      <Text as="span" class="ellipsis" value={words(...values)} />
+      <Icon name="x" />
+    </button>
   );
 }

@@ -6,7 +6,7 @@ import { announce } from "../parts/toast.tsx";
 import { plain, sentenceOf } from "../parts/words.ts";
 import { type OnConflict, whyNotRollback } from "../rollback/rollback.ts";
 import { RollbackBar } from "../rollback/rollback_pane.tsx";
-import { useAddress } from "../state/address.ts";
+import { cardOf, useAddress } from "../state/address.ts";
 import { api, explain, unwrap } from "../state/client.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { refresh } from "../state/live.ts";
@@ -27,7 +27,7 @@ export function RecordBar({ detail, rollback }: BarProps) {
   };
   const again = async () => {
     const made = await replay(detail);
-    if (made) address.go(`/actions/${made}`, { project: detail.project_id });
+    if (made) address.go(`/actions/${made}`);
   };
   useKeys(bind(
     "Decide",
@@ -71,7 +71,7 @@ function Choices({ detail, rollback, again }: BarProps & { again: () => Promise<
   const address = useAddress();
   const whyNot = whyNotRollback(detail);
   if (detail.status === "pending") {
-    const href = address.href("/approvals", { id: detail.id, project: detail.project_id });
+    const href = address.href("/approvals", cardOf(detail, address.query));
     return <a class="button button-primary" href={href}>Review it</a>;
   }
   return (

@@ -25,7 +25,9 @@ const STEPS: Record<string, Look> = {
   "action.rolled_back": { icon: "rollback", word: "Rolled back", tone: "warn" },
   "action.replayed": { icon: "replay", word: "Replayed as a new action", tone: "info" },
   "grant.added": { icon: "clock", word: "Remembered", tone: "info" },
-  "grant.used": { icon: "check", word: "Allowed by a remembered approval", tone: "info" },
+  "grant.used": { icon: "allowed", word: "Allowed by a remembered approval", tone: "info" },
+  "wall.opened": { icon: "unlock", word: "Wall of the sandbox opened", tone: "warn" },
+  "wall.closed": { icon: "ban", word: "Wall of the sandbox closed", tone: "quiet" },
   "grant.revoked": { icon: "ban", word: "Remembered approval revoked", tone: "quiet" },
   "guard.restored": { icon: "alert", word: "Changes of guarded files undone", tone: "danger" },
   "block.added": { icon: "ban", word: "Session blocked", tone: "danger" },
@@ -98,7 +100,7 @@ function lookOf({ type, actor }: Step, { execution }: ActionDetail): Look {
     return { icon: "ban", word: "Blocked", tone: "danger" };
   }
   if (type === "action.approved" && actor.kind === "policy") {
-    return { icon: "check", word: "Allowed", tone: "ok" };
+    return { icon: "allowed", word: "Allowed", tone: "ok" };
   }
   return STEPS[type] ?? { icon: "dot", word: type, tone: "quiet" };
 }

@@ -5,7 +5,7 @@ import { api, explain, unwrap } from "../state/client.ts";
 import { follow } from "../state/events.ts";
 import { useLive } from "../state/live.ts";
 
-/** What the page knows of the machine. A read that fails leaves the last state. */
+/** The page's knowledge of the machine. A read that fails leaves the last state. */
 export interface Monitor {
   snapshot: AgentSnapshot | null;
   ended: EndedSession[] | null;

@@ -4,7 +4,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Path, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { bytesOf, count, number } from "../parts/words.ts";
-import { useAddress } from "../state/address.ts";
+import { cardOf, useAddress } from "../state/address.ts";
 import { Bar, Fullness, Long } from "./parts.tsx";
 import { dollars, keyOf, SOURCES, STATUSES } from "./words.ts";
 
@@ -42,7 +42,7 @@ export function SessionCard({ session }: { session: AgentSession }) {
         </p>
       )}
       {held && <Held held={held} />}
-      <Facts session={session} />
+      {isBare(session) ? <Bare session={session} /> : <Facts session={session} />}
       <Children all={session.children} />
     </article>
   );
@@ -65,7 +65,7 @@ function Held({ held: { project_id, action_id } }: { held: NonNullable<AgentSess
     <p class="agent-held">
       <a
         class="button button-primary"
-        href={address.href("/approvals", { project: project_id, id: action_id })}
+        href={address.href("/approvals", cardOf({ id: action_id, project_id }, address.query))}
       >
         <Icon name="shield" />
         Review the held action
@@ -74,8 +74,29 @@ function Held({ held: { project_id, action_id } }: { held: NonNullable<AgentSess
   );
 }
 
+/** Whether gate knows a process of the agent, and nothing about its session. */
+function isBare({ model, tokens, turns, cost_usd, context }: AgentSession): boolean {
+  return [model, tokens, turns, cost_usd, context].every((fact) => fact === null);
+}
+
+function Bare({ session }: { session: AgentSession }) {
+  const { git, ports } = session;
+  return (
+    <>
+      <p class="quiet">
+        {session.name} has recorded nothing about this session yet.
+      </p>
+      <dl class="agent-facts">
+        {git !== null && <Git git={git} />}
+        {ports.length > 0 && <Ports ports={ports} />}
+        <Process session={session} />
+      </dl>
+    </>
+  );
+}
+
 function Facts({ session }: { session: AgentSession }) {
-  const { model, version, turns, current_task, git, ports, memory_bytes, pid } = session;
+  const { model, version, turns, current_task, git, ports } = session;
   return (
     <dl class="agent-facts">
       {current_task !== null && (
@@ -103,15 +124,24 @@ function Facts({ session }: { session: AgentSession }) {
         )}
       </Fact>
       {turns !== null && <Fact name="Requests">{number(turns)}</Fact>}
+      <Subagents session={session} />
       {git !== null && <Git git={git} />}
-      {ports.length > 0 && (
-        <Fact name="Ports">{[...new Set(ports.map(({ port }) => port))].join(", ")}</Fact>
-      )}
-      <Fact name="Process">
-        {pid === null ? <span class="quiet">unknown</span> : pid}
-        {memory_bytes !== null && <span class="quiet">, {bytesOf(memory_bytes)} of memory</span>}
-      </Fact>
+      {ports.length > 0 && <Ports ports={ports} />}
+      <Process session={session} />
     </dl>
+  );
+}
+
+function Ports({ ports }: Pick<AgentSession, "ports">) {
+  return <Fact name="Ports">{[...new Set(ports.map(({ port }) => port))].join(", ")}</Fact>;
+}
+
+function Process({ session: { pid, memory_bytes } }: { session: AgentSession }) {
+  return (
+    <Fact name="Process">
+      {pid === null ? <span class="quiet">unknown</span> : pid}
+      {memory_bytes !== null && <span class="quiet">, {bytesOf(memory_bytes)} of memory</span>}
+    </Fact>
   );
 }
 
@@ -164,6 +194,19 @@ function Tokens({ session: { tokens, tokens_complete } }: { session: AgentSessio
           {!tokens_complete && <li>gate still reads the older part of the record</li>}
         </ul>
       </details>
+    </Fact>
+  );
+}
+
+function Subagents({ session: { subagents } }: { session: AgentSession }) {
+  if (subagents === null || subagents.length === 0) return null;
+  const working = subagents.filter(({ status }) => status === "working").length;
+  return (
+    <Fact name="Subagents">
+      {number(subagents.length)}
+      <span class="quiet">
+        {working > 0 && `, ${number(working)} working`}
+      </span>
     </Fact>
   );
 }

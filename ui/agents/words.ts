@@ -37,7 +37,7 @@ export const SOURCES: Record<AgentSession["status_source"], string> = {
   gate: "gate holds its action",
   registry: "the agent says so",
   transcript: "from its record",
-  process: "only its process is known",
+  process: "from its processes alone",
 };
 
 export const ENDS = { exit: "exited", killed: "was killed", unknown: "ended" } as const;

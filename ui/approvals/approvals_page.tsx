@@ -1,24 +1,31 @@
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
-import { statusWord } from "../parts/badges.tsx";
-import { useLazy, Waiting } from "../parts/placeholder.tsx";
+import { decisionWord } from "../parts/badges.tsx";
+import { Button } from "../parts/button.tsx";
+import { Empty, LoadingDialog, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { announce } from "../parts/toast.tsx";
 import { plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
-import { decidedHere, detailOf, removeDecided } from "../state/live.ts";
-import { approveMarked, marks } from "./marks.ts";
+import { decidedHere, detailOf, pending, removeDecided } from "../state/live.ts";
+import { marks } from "./marks.ts";
 import { NothingWaits, Queue, QueueHead } from "./queue.tsx";
 import { after, neighbour, type QueueItem, useQueue, useWide } from "./queue_items.ts";
-import { ReviewPane } from "./review_pane.tsx";
 
 /** The queue of held actions, and the card of the selected one. */
 export function ApprovalsPage() {
   const { id: asked, remembered: listed } = useAddress().query;
   const items = useQueue(asked ?? null);
-  const selected = asked ?? (useWide() ? items?.[0]?.id ?? null : null);
+  const { selected, isHidden } = useSelection(items, asked ?? null);
   const filter = useRef<HTMLInputElement>(null);
-  const { step, decided, together } = useNavigation(items ?? [], selected);
+  const { step, decided, onward } = useNavigation(items ?? [], selected);
+  const isConfirming = useSignal(false);
+  const together = () => {
+    isConfirming.value = items?.some(({ id, gone }) => !gone && marks.value.has(id)) ?? false;
+  };
+  // Loaded with the list, so that the first card need not wait for it.
+  const { value: pane, failed } = useLazy(loadPane);
   const address = useAddress();
   const remembered = (is: boolean) => address.set({ remembered: is ? "live" : null });
   useKeys([
@@ -32,7 +39,7 @@ export function ApprovalsPage() {
       "Select the previous action",
       () => step(-1),
     ]),
-    ...bind("Decide", ["shift+a", "Approve marked actions", together]),
+    ...bind("Decide", ["shift+a", "Decide on the marked actions", together]),
     ...bind(
       "Show",
       ["/", "Filter the queue", () => filter.current?.focus()],
@@ -45,25 +52,79 @@ export function ApprovalsPage() {
       <section class="split-left" aria-label="Queue">
         <QueueHead
           filter={filter}
-          shown={items?.length ?? 0}
-          onApproveMarked={together}
+          items={items ?? []}
+          onMarked={together}
           onRemembered={() => remembered(true)}
         />
         <Queue items={items} selected={selected} />
       </section>
       <section class="split-right" aria-label="Selected action">
-        {selected
-          ? <ReviewPane key={selected} id={selected} onDecided={decided} />
+        {isHidden
+          ? <NotListed />
+          : selected
+          ? pane
+            ? <pane.ReviewPane key={selected} id={selected} onDecided={decided} />
+            : <Waiting failed={failed} />
           : <NothingWaits />}
       </section>
+      {isConfirming.value && (
+        <Marked
+          listed={new Set(items?.map(({ id }) => id))}
+          onClose={() => isConfirming.value = false}
+          onDecided={onward}
+        />
+      )}
       {listed && <Grants onClose={() => remembered(false)} />}
     </main>
   );
 }
 
+const loadPane = () => import("./review_pane.tsx");
+
+/**
+ * The selected card. It follows the list: a filter or scope that hides the card deselects it. A link
+ * to a held action that the list does not show selects nothing, so that no key decides it.
+ */
+function useSelection(items: QueueItem[] | null, asked: string | null) {
+  const address = useAddress();
+  const isWide = useWide();
+  const seen = useRef<string | null>(null);
+  const isListed = items?.some(({ id }) => id === asked) ?? false;
+  const isHeld = pending.value?.some(({ id }) => id === asked) ?? false;
+  const isOut = asked !== null && items !== null && isHeld && !isListed;
+  const wasListed = isOut && seen.current === asked;
+  if (isListed) seen.current = asked;
+  useEffect(() => {
+    if (wasListed) address.set({ id: null });
+  }, [wasListed]);
+  const chosen = wasListed ? null : asked;
+  return {
+    selected: chosen ?? (isWide ? items?.[0]?.id ?? null : null),
+    isHidden: isOut && !wasListed,
+  };
+}
+
+/** A held action that the filter or the scope leaves out. */
+function NotListed() {
+  const address = useAddress();
+  const show = () => address.set({ q: null, scope: "all", workspace: null });
+  return (
+    <Empty icon="search" title="The list does not show this action">
+      <p>The filter or the chosen project leaves it out, so it cannot be decided here.</p>
+      <Button onClick={show}>Show it in the list</Button>
+    </Empty>
+  );
+}
+
+function Marked(props: Parameters<typeof import("./marked_dialog.tsx").MarkedDialog>[0]) {
+  const { value, failed } = useLazy(() => import("./marked_dialog.tsx"));
+  if (value === null) return <LoadingDialog failed={failed} {...props} />;
+  return <value.MarkedDialog {...props} />;
+}
+
 function Grants(props: { onClose: () => void }) {
   const { value, failed } = useLazy(() => import("./grants_dialog.tsx"));
-  if (value === null) return failed ? <Waiting failed /> : null;
+  if (value === null) return <LoadingDialog failed={failed} {...props} />;
   return <value.GrantsDialog {...props} />;
 }
 
@@ -71,9 +132,11 @@ function Grants(props: { onClose: () => void }) {
 function useNavigation(items: QueueItem[], selected: string | null) {
   const address = useAddress();
   const at = items.findIndex((item) => item.id === selected);
-  // Loads the next cards in advance.
+  const shown = useRef(selected);
+  shown.current = selected;
+  // Loads this card while the code for it loads, and the next cards in advance.
   useEffect(() => {
-    for (const near of items.slice(at + 1, at + 3)) detailOf(near.id);
+    for (const near of items.slice(Math.max(0, at), at + 3)) detailOf(near.id);
   }, [selected, items.length]);
   return {
     step(by: number) {
@@ -84,11 +147,11 @@ function useNavigation(items: QueueItem[], selected: string | null) {
       const next = after(items, action.id);
       removeDecided(action);
       announce(outcomeOf(action), address.href(`/actions/${action.id}`));
-      address.set({ id: next?.id ?? null });
+      // The person may have chosen another card while the request ran.
+      if (shown.current === action.id) address.set({ id: next?.id ?? null });
     },
-    async together() {
-      if (marks.value.size === 0) return;
-      await approveMarked();
+    onward() {
+      if (shown.current !== null && !decidedHere.has(shown.current)) return;
       const next = items.find((item) => !decidedHere.has(item.id) && !item.gone);
       address.set({ id: next?.id ?? null });
     },
@@ -100,6 +163,6 @@ function outcomeOf(action: Action): { text: string; tone: "ok" | "danger" | "qui
   if (action.execution === "failed") {
     return { text: `Approved, but it failed: ${what}`, tone: "danger" };
   }
-  const word = statusWord(action.status);
+  const word = decisionWord(action);
   return { text: `${word[0]!.toUpperCase()}${word.slice(1)}: ${what}`, tone: "ok" };
 }

@@ -3,11 +3,12 @@ import type { ActionDetail } from "../../server/actions/schema.ts";
 import { Outcome } from "../parts/badges.tsx";
 import { Button, Key } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Text } from "../parts/text.tsx";
+import { useLazy } from "../parts/placeholder.tsx";
+import { Code, Text } from "../parts/text.tsx";
 import { shortHash } from "../parts/words.ts";
 import { marks } from "./marks.ts";
 import { editableOf } from "../card/card.tsx";
-import type { Caution, Review } from "./review.ts";
+import { type Caution, isAsIs, refusalOf, type Review } from "./review.ts";
 
 interface BarProps {
   review: Review;
@@ -40,44 +41,75 @@ export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
 function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
   const editable = editableOf(detail) !== null;
   const isLocked = review.isLocked.value || !review.ready.value;
+  // An approval that would be refused is not offered.
+  const isRefused = refusalOf(detail) !== null;
   return (
     <div class="decision-row">
       <div class="decision-buttons">
+        {!isRefused && (
+          <Button
+            kind="primary"
+            icon="check"
+            keys="a"
+            busy={isLocked}
+            onClick={() => review.approve()}
+          >
+            Approve
+          </Button>
+        )}
         <Button
-          kind="primary"
-          icon="check"
-          keys="a"
-          busy={isLocked}
-          onClick={() => review.approve()}
+          kind={isRefused ? "primary" : "plain"}
+          icon="x"
+          keys="r"
+          onClick={() => review.open("reject")}
         >
-          Approve
+          Reject
         </Button>
-        <Button icon="x" keys="r" onClick={() => review.open("reject")}>Reject</Button>
-        <Button
-          icon="pencil"
-          keys="e"
-          disabled={!editable}
-          title={editable ? undefined : whyNotEdited(detail)}
-          onClick={() => review.open("edit")}
-        >
-          Edit
-        </Button>
-        <RememberButton review={review} />
-        <Button
-          kind="quiet"
-          keys="x"
-          pressed={marks.value.get(detail.id) === detail.digest}
-          onClick={() => review.mark()}
-        >
-          Mark
-        </Button>
+        {!isAsIs(detail) && (
+          <Button
+            icon="pencil"
+            keys="e"
+            disabled={!editable}
+            title={editable ? undefined : whyNotEdited(detail)}
+            onClick={() => review.open("edit")}
+          >
+            Edit
+          </Button>
+        )}
+        {isRefused
+          ? <Button kind="quiet" onClick={() => review.lookAgain()}>Check again</Button>
+          : <ForLater review={review} detail={detail} />}
       </div>
       {detail.command !== null && <Permit review={review} />}
+      {detail.taken_from && <Part review={review} detail={detail} />}
       <p class="quiet small digest" title={`SHA-256 of the plan: ${detail.digest}`}>
-        You are approving exactly what is shown
+        {isRefused
+          ? "An approval would be refused, so it is not offered"
+          : review.left.value.size > 0
+          ? "You are approving the marked files and no others"
+          : "You are approving exactly what is shown"}
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
     </div>
+  );
+}
+
+function ForLater({ review, detail }: { review: Review; detail: ActionDetail }) {
+  return (
+    <>
+      {!isAsIs(detail) && <RememberButton review={review} />}
+      {detail.walls && (
+        <Button icon="unlock" keys="w" onClick={() => review.open("wall")}>Open a wall</Button>
+      )}
+      <Button
+        kind="quiet"
+        keys="x"
+        pressed={marks.value.get(detail.id) === detail.digest}
+        onClick={() => review.mark()}
+      >
+        Mark
+      </Button>
+    </>
   );
 }
 
@@ -106,6 +138,12 @@ function Permit({ review }: { review: Review }) {
       </fieldset>
     </details>
   );
+}
+
+/** Loaded only for the changes of a command. */
+function Part(props: { review: Review; detail: ActionDetail }) {
+  const { value } = useLazy(() => import("./take_part.tsx"));
+  return value && <value.TakePart {...props} />;
 }
 
 function whyNotEdited({ input }: ActionDetail): string {
@@ -177,7 +215,10 @@ function ReasonField({ review }: { review: Review }) {
 
 function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => void }) {
   const step = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => step.current?.focus(), []);
+  const isPlain = (review.detail.value?.confirmation ?? null) === null;
+  useLayoutEffect(() => {
+    if (isPlain) step.current?.focus();
+  }, []);
   const cautions = review.cautions.value;
   const unread = cautions.some((caution) => caution.kind === "unread");
   return (
@@ -190,6 +231,7 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
     >
       <p class="decision-title">Before you approve</p>
       <Cautions cautions={cautions} />
+      <TypedField review={review} onEnter={() => review.approve(true)} />
       <div class="decision-buttons">
         {unread && <Button kind="primary" keys="space" onClick={onReadOn}>Read on</Button>}
         <Button
@@ -197,12 +239,43 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
           icon="check"
           keys="y"
           busy={review.isLocked.value}
+          disabled={!review.isTyped.value}
           onClick={() => review.approve(true)}
         >
           {cautions.length > 0 ? "Approve anyway" : "Approve"}
         </Button>
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
+    </div>
+  );
+}
+
+/** The name of the file or program, typed by the person where the risk asks for it. */
+export function TypedField({ review, onEnter }: { review: Review; onEnter: () => void }) {
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.focus(), []);
+  const wanted = review.detail.value?.confirmation ?? null;
+  if (wanted === null) return null;
+  return (
+    <div class="field">
+      <label for="typed-confirmation">
+        Type <Code value={wanted} /> to approve
+      </label>
+      <input
+        id="typed-confirmation"
+        ref={field}
+        type="text"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        value={review.typed.value}
+        onInput={(event) => review.typed.value = event.currentTarget.value}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !review.isTyped.peek() || event.isComposing) return;
+          event.preventDefault();
+          onEnter();
+        }}
+      />
     </div>
   );
 }
@@ -232,12 +305,14 @@ function EditStep({ review }: { review: Review }) {
 function CheckStep({ review }: { review: Review }) {
   return (
     <div class="decision-row">
+      <TypedField review={review} onEnter={() => review.approveEdited()} />
       <div class="decision-buttons">
         <Button
           kind="primary"
           icon="check"
           keys="mod+enter"
           busy={review.isLocked.value}
+          disabled={!review.isTyped.value}
           onClick={() => review.approveEdited()}
         >
           Approve with edit

@@ -10,7 +10,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
-import { countHidden, segments } from "../parts/visible.ts";
+import { countHidden, segments } from "../../server/shown/visible.ts";
 
 interface EditorProps {
   original: string;

@@ -97,7 +97,7 @@ function GrantRow({ grant, several, revoke }: RowProps) {
           <span>
             by <Text value={grant.given_by} /> <Ago at={grant.created_at} said />
           </span>
-          <a href={address.href(`/actions/${grant.action_id}`, { project: grant.project_id })}>
+          <a href={address.href(`/actions/${grant.action_id}`)}>
             approved action
           </a>
         </p>

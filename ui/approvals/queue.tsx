@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
 import { Button, Key, Segmented } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
+import { Empty, Failed, Skeleton, useLazy } from "../parts/placeholder.tsx";
 import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -12,8 +12,7 @@ import { count, number, plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
 import { daemon, loadProblem, pendingByProject } from "../state/live.ts";
-import { usePending, useProject, useProjects } from "../state/project.ts";
-import { proof } from "../state/proof.ts";
+import { nameOfProject, usePending, useProject, useProjects } from "../state/project.ts";
 import { marks } from "./marks.ts";
 import { type QueueItem, useWide } from "./queue_items.ts";
 
@@ -29,17 +28,20 @@ const SHOWN = 500;
 export function Queue({ items, selected }: QueueProps) {
   const list = useRef<HTMLUListElement>(null);
   const fresh = useArrivals(items);
-  useEffect(() => {
-    list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
-  }, [selected]);
+  useSelectedInView(list, selected, items !== null && items.length > 0);
   if (items === null) {
     if (loadProblem.value === null) return <Skeleton lines={6} />;
     return <Failed title="The queue could not be loaded" problem={loadProblem.value} />;
   }
   if (items.length === 0) return <NoneHere />;
-  const shown = items.slice(0, SHOWN);
+  // The selected row is always among those shown.
+  const at = items.findIndex(({ id }) => id === selected);
+  const first = Math.floor(Math.max(0, at) / SHOWN) * SHOWN;
+  const shown = items.slice(first, first + SHOWN);
+  const rest = items.length - first - shown.length;
   return (
     <ul class="scroll queue" ref={list}>
+      {first > 0 && <li class="queue-more quiet">{count(first, "older action")} above.</li>}
       {shown.map((item) => (
         <Row
           key={item.id}
@@ -48,13 +50,29 @@ export function Queue({ items, selected }: QueueProps) {
           fresh={fresh.has(item.id)}
         />
       ))}
-      {items.length > SHOWN && (
+      {rest > 0 && (
         <li class="queue-more quiet">
-          {count(items.length - SHOWN, "more action")} held. Review or filter to see them.
+          {count(rest, "more action")} held. Review or filter to see them.
         </li>
       )}
     </ul>
   );
+}
+
+/** Keeps the selected row in view, also when a notice above the list appears later. */
+function useSelectedInView(
+  list: RefObject<HTMLUListElement | null>,
+  selected: string | null,
+  isThere: boolean,
+): void {
+  useEffect(() => {
+    const show = () =>
+      list.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+    show();
+    const observer = new ResizeObserver(show);
+    if (list.current) observer.observe(list.current);
+    return () => observer.disconnect();
+  }, [selected, isThere]);
 }
 
 interface RowProps {
@@ -82,7 +100,7 @@ function Row({ item, selected, fresh }: RowProps) {
           <SentenceLine action={item} />
           <span class="dotted quiet small queue-meta">
             <Text as="span" value={item.agent} />
-            {foreign && <Text as="span" value={item.project_id} />}
+            {foreign && <Text as="span" value={nameOfProject(item.project_id)} />}
             {item.gone ? <span>decided elsewhere</span> : <Ago at={item.created_at} />}
             {item.conflicts.length > 0 && <span class="contested">conflict</span>}
             {fresh && <span class="fresh">new</span>}
@@ -132,8 +150,8 @@ function useArrivals(items: QueueItem[] | null): ReadonlySet<string> {
 
 interface HeadProps {
   filter: RefObject<HTMLInputElement | null>;
-  shown: number;
-  onApproveMarked: () => void;
+  items: QueueItem[];
+  onMarked: () => void;
   onRemembered: () => void;
 }
 
@@ -143,12 +161,13 @@ const SCOPES = [
 ] as const;
 
 /** The title of the queue, its scope and its filter. */
-export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: HeadProps) {
+export function QueueHead({ filter, items, onMarked, onRemembered }: HeadProps) {
   const address = useAddress();
   const project = useProject();
   const scope = address.query["scope"] === "all" ? "all" : "project";
   const pending = usePending();
   const several = useProjects().length > 1 && project !== null;
+  const shown = items.length;
   const total = scope === "all" || !project
     ? pending?.length ?? 0
     : pendingByProject.value.get(project) ?? 0;
@@ -174,15 +193,29 @@ export function QueueHead({ filter, shown, onApproveMarked, onRemembered }: Head
         />
       )}
       <FilterField filter={filter} />
-      {marks.value.size > 0 && (
-        <Button kind="primary" icon="check" keys="shift+a" onClick={onApproveMarked}>
-          Approve {marks.value.size} marked
+      <Marked items={items} onMarked={onMarked} />
+    </header>
+  );
+}
+
+/** Opens the decision about the marked cards of the list, and says how many others are marked. */
+function Marked({ items, onMarked }: { items: QueueItem[]; onMarked: () => void }) {
+  const listed = items.filter(({ id, gone }) => !gone && marks.value.has(id)).length;
+  const held = usePending()?.filter(({ id }) => marks.value.has(id)).length ?? 0;
+  const others = Math.max(0, held - listed);
+  return (
+    <>
+      {listed > 0 && (
+        <Button kind="primary" icon="check" keys="shift+a" onClick={onMarked}>
+          Decide on {listed} marked
         </Button>
       )}
-      {marks.value.size > 1 && proof.value?.kind === "passkey" && (
-        <p class="quiet small">Your passkey asks {marks.value.size} times, once for each action.</p>
+      {others > 0 && (
+        <p class="quiet small">
+          {count(others, "marked action")} {others === 1 ? "is" : "are"} not in the list.
+        </p>
       )}
-    </header>
+    </>
   );
 }
 
@@ -219,30 +252,26 @@ function NotAvailable() {
   );
 }
 
-/** The empty state of the queue. */
+/** The empty state of the queue; at first it shows how to come to a held action. */
 export function NothingWaits() {
   const pending = usePending();
+  const isNew = useProjects().length <= FEW_PROJECTS;
+  const { value: FirstSteps, failed } = useLazy(loadFirstSteps);
   if (connection.value === "offline") return <NotAvailable />;
-  if (pending === null || pending.length > 0) return null;
-  return (
+  if (pending === null || pending.length > 0 || daemon.value === null) return null;
+  const nothing = (
     <Empty icon="check" title="No action is held">
       <p>
         When the policy requires a person’s approval, the action appears here, and the agent waits
         for your decision.
       </p>
-      <p class="quiet">
-        {daemon.value?.projects.length === 0
-          ? (
-            <>
-              No project is registered yet: run <code>gate init</code> in its folder.
-            </>
-          )
-          : (
-            <>
-              <code>gate global-setup</code> connects your agents; then ask one to change a file.
-            </>
-          )} <code>gate demo</code> shows an example in a terminal.
-      </p>
     </Empty>
   );
+  if (!isNew || failed) return nothing;
+  return FirstSteps && <FirstSteps>{nothing}</FirstSteps>;
 }
+
+/** Somebody with more projects needs no first steps. */
+const FEW_PROJECTS = 3;
+
+const loadFirstSteps = async () => (await import("./first_steps.tsx")).FirstSteps;

@@ -6,19 +6,21 @@ import type {
   PermittedPlace,
 } from "../../server/actions/schema.ts";
 import type { Remember } from "../../server/grants/schema.ts";
-import { statusWord } from "../parts/badges.tsx";
+import type { OpenWalls } from "../../server/sandbox/schema.ts";
+import { decisionWord } from "../parts/badges.tsx";
 import { count, deciderOf } from "../parts/words.ts";
 import { api, explain, ProblemError, unwrap } from "../state/client.ts";
 import { type Loaded, refresh } from "../state/live.ts";
+import { asksEachTime } from "../../server/actions/tools.ts";
 import { editableOf } from "../card/card.tsx";
 import type { Reading } from "../diff/files.tsx";
 import { turnMark } from "./marks.ts";
 
 /**
  * The step of a review: the buttons, the reason for a rejection, the confirmation, the editor, the
- * check of an edit, or the dialog that creates a grant.
+ * check of an edit, or the dialog that creates a grant or opens walls of the sandbox.
  */
-type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember";
+type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember" | "wall";
 
 /** A warning that a reviewer must confirm before approving. */
 export interface Caution {
@@ -36,8 +38,17 @@ export class Review {
   readonly busy = signal(false);
   readonly notice = signal<string | null>(null);
   readonly reason = signal("");
+  /** The text that the person typed because the risk asks for it. */
+  readonly typed = signal("");
+  /** The text that an approval of this action needs has been typed, or it needs none. */
+  readonly isTyped = computed(() => {
+    const wanted = this.detail.value?.confirmation ?? null;
+    return wanted === null || this.typed.value.trim() === wanted;
+  });
   /** The guarded places that the command may change in this run. */
   readonly permit = signal<readonly PermittedPlace[]>([]);
+  /** Of the changes of a command: the files that the person leaves out. */
+  readonly left = signal<ReadonlySet<string>>(new Set());
   /** The reviewer's edited version; kept while the card is open. */
   readonly draft = signal<string | null>(null);
   /** The content is on the page. */
@@ -95,10 +106,10 @@ export class Review {
 
   /** Approves the shown plan. Warnings require a confirmation first. */
   approve(confirmed = false): void {
-    if (!this.#canDecide()) return;
+    if (this.#isRefused() || !this.#canDecide()) return;
     if (!this.ready.value) {
       this.notice.value = "The plan is still loading. Nothing was approved.";
-    } else if (this.cautions.value.length > 0 && !confirmed) {
+    } else if ((this.cautions.value.length > 0 && !confirmed) || !this.isTyped.value) {
       this.open("confirm");
     } else {
       this.#approve();
@@ -107,20 +118,54 @@ export class Review {
 
   /** Approves the shown plan and creates a grant. The dialog has already shown the warnings. */
   approveRemembered(remember: Remember): void {
-    if (!this.#canDecide()) return;
-    if (this.ready.value) this.#approve({ remember });
+    if (this.#isRefused() || !this.#canDecide()) return;
+    if (!this.isTyped.value) this.open("confirm");
+    else if (this.ready.value) this.#approve({ remember });
     else this.notice.value = "The plan is still loading. Nothing was approved.";
   }
 
-  #approve(more: { remember?: Remember } = {}): void {
+  /**
+   * Approves the command in the sandbox with these walls open. The dialog has already shown the
+   * warnings. @param later runs after the approval
+   */
+  approveOpen(open: OpenWalls, later: () => Promise<void>): void {
+    if (this.#isRefused() || !this.#canDecide() || !this.isTyped.value) return;
+    if (this.ready.value) this.#approve({ open }, later);
+    else this.notice.value = "The plan is still loading. Nothing was approved.";
+  }
+
+  #approve(
+    more: { remember?: Remember; open?: OpenWalls } = {},
+    later?: () => Promise<void>,
+  ): void {
+    if (this.left.value.size > 0) return this.#approvePart();
     const base = this.#base(({ rebased }) => rebased !== null);
-    const permit = more.remember || this.permit.value.length === 0
-      ? {}
-      : { permit: [...this.permit.value] };
+    const isPlain = Object.keys(more).length === 0;
+    const permit = isPlain && this.permit.value.length > 0
+      ? { permit: [...this.permit.value] }
+      : {};
+    void this.#send(
+      (json, id, project) =>
+        api(project).api.actions[":id"].approve.$post({
+          param: { id },
+          json: { ...json, ...base, ...permit, ...more, ...this.#confirm() },
+        }),
+      later && { later },
+    );
+  }
+
+  #approvePart(): void {
+    const left = this.left.value;
+    const take = (this.detail.value?.files ?? []).map(({ path }) => path)
+      .filter((path) => !left.has(path));
+    if (take.length === 0) {
+      this.notice.value = "No file is left to take over. Reject the action instead.";
+      return;
+    }
     void this.#send((json, id, project) =>
-      api(project).api.actions[":id"].approve.$post({
+      api(project).api.actions[":id"]["approve-with-edit"].$post({
         param: { id },
-        json: { ...json, ...base, ...permit, ...more },
+        json: { ...json, take, ...this.#confirm() },
       })
     );
   }
@@ -139,15 +184,24 @@ export class Review {
     const detail = this.detail.value;
     const text = this.draft.value;
     if (!detail || text === null || !this.#canDecide()) return;
+    if (!this.isTyped.value) {
+      this.notice.value = `Type ${detail.confirmation} first.`;
+      return;
+    }
     const edit = detail.command === null ? { content: text } : { command: text };
     void this.#send(
       (json, id, project) =>
         api(project).api.actions[":id"]["approve-with-edit"].$post({
           param: { id },
-          json: { ...json, ...edit, ...this.#base(() => true) },
+          json: { ...json, ...edit, ...this.#base(() => true), ...this.#confirm() },
         }),
       { edit: text },
     );
+  }
+
+  #confirm(): { confirm?: string } {
+    const wanted = this.detail.value?.confirmation ?? null;
+    return wanted === null ? {} : { confirm: this.typed.value.trim() };
   }
 
   /** The hash of the current file, when it differs from the base and `fits` accepts it. */
@@ -166,13 +220,24 @@ export class Review {
       : [...places, place];
   }
 
+  /** Leaves the changes of a file out, or takes them over again. */
+  turnTaken(path: string): void {
+    const left = new Set(this.left.value);
+    if (!left.delete(path)) left.add(path);
+    this.left.value = left;
+  }
+
   /** Marks the card for approval with others; requires a card read to its end without warnings. */
   mark(): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
     if (this.permit.value.length > 0) {
       this.notice.value = "A command that may change guarded places is approved alone.";
-    } else if (this.ready.value && this.cautions.value.length === 0) {
+    } else if (this.left.value.size > 0) {
+      this.notice.value = "An action that is taken over in part is approved alone.";
+    } else if (
+      this.ready.value && this.cautions.value.length === 0 && detail.confirmation === null
+    ) {
       void check(detail).then(
         () => turnMark(detail),
         (error) => this.notice.value = explain(error),
@@ -186,6 +251,8 @@ export class Review {
   open(mode: Mode): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
+    if (mode === "remember" && (isAsIs(detail) || this.#isRefused())) return;
+    if (mode === "wall" && (detail.walls === null || this.#isRefused())) return;
     if (mode === "edit") {
       this.draft.value ??= editableOf(detail);
       if (this.draft.value === null) return;
@@ -197,6 +264,21 @@ export class Review {
   /** Goes back one step. */
   close(): void {
     this.mode.value = this.mode.value === "check" ? "edit" : "idle";
+  }
+
+  /** Whether an approval would certainly be refused; then the notice says why. */
+  #isRefused(): boolean {
+    const detail = this.detail.value;
+    const isRefused = detail !== null && refusalOf(detail) !== null;
+    if (isRefused) this.notice.value = NOT_OFFERED;
+    return isRefused;
+  }
+
+  /** Reads the card again, because the reason for a refusal may be gone. */
+  lookAgain(): void {
+    const detail = this.detail.value;
+    this.notice.value = null;
+    if (detail) void refresh(detail.id, detail.project_id);
   }
 
   #canDecide(): boolean {
@@ -213,7 +295,11 @@ export class Review {
       id: string,
       project: string,
     ) => Parameters<typeof unwrap<Approved>>[0],
-    { signs = true, edit = null }: { signs?: boolean; edit?: string | null } = {},
+    { signs = true, edit = null, later }: {
+      signs?: boolean;
+      edit?: string | null;
+      later?: () => Promise<void>;
+    } = {},
   ): Promise<void> {
     const detail = this.detail.value!;
     this.busy.value = true;
@@ -229,6 +315,7 @@ export class Review {
         const { acceptConfig } = await import("./accept_config.ts");
         await acceptConfig(detail, edit);
       }
+      await later?.();
     } catch (error) {
       await this.#explainFailure(error, detail);
     } finally {
@@ -254,7 +341,7 @@ export class Review {
         "This is the new version. Nothing was approved.";
     } else if (status === 409 && detail.status !== "pending") {
       this.mode.value = "idle";
-      this.notice.value = `Your decision was not used: already ${statusWord(detail.status)} by ${
+      this.notice.value = `Your decision was not used: already ${decisionWord(detail)} by ${
         deciderOf(detail.decided_by)
       }.`;
     } else this.notice.value = explain(error);
@@ -267,6 +354,8 @@ export class Review {
     this.hidden.value = 0;
     this.unseen.value = false;
     this.permit.value = [];
+    this.left.value = new Set();
+    this.typed.value = "";
     this.notice.value = "The action has just changed. You see the new version." +
       (this.draft.value === null ? "" : " Your edit is kept: press Edit to see it.");
   }
@@ -307,14 +396,23 @@ export class Review {
   }
 }
 
-function baseCautions({ base, obstacle }: ActionDetail): Caution[] {
-  if (obstacle !== null) {
-    return [{ kind: "base", title: "An approval would be refused", why: `${obstacle}.` }];
-  }
-  if (!base) return [];
-  const why = base.rebased
-    ? "Approving applies the change to the current file, as the card shows."
-    : "The change does not fit the current file: an approval would be refused.";
+const NOT_OFFERED = "Nothing was approved, because it would be refused. The card says why.";
+
+/** No grant and no edited text of it is possible: a plan, or the changes of a command. */
+export function isAsIs({ tool }: ActionDetail): boolean {
+  return asksEachTime(tool);
+}
+
+/** Why an approval of the agent's version would certainly be refused; null if it may succeed. */
+export function refusalOf({ status, base, obstacle }: ActionDetail): string | null {
+  if (status !== "pending") return null;
+  if (obstacle !== null) return `${obstacle}.`;
+  return base && !base.rebased ? "The change does not fit the current file." : null;
+}
+
+function baseCautions({ base }: ActionDetail): Caution[] {
+  if (!base?.rebased) return [];
+  const why = "Approving applies the change to the current file, as the card shows.";
   return [{ kind: "base", title: "The file has changed since the action was held", why }];
 }
 

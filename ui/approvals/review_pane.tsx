@@ -5,7 +5,7 @@ import { Card } from "../card/card.tsx";
 import type { DiffMode } from "../diff/diff.tsx";
 import { stepFile } from "../diff/files.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Failed, Skeleton, useLazy, Waiting } from "../parts/placeholder.tsx";
+import { Failed, LoadingDialog, Skeleton, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
@@ -20,7 +20,7 @@ interface PaneProps {
 /** A card and its decision bar. */
 export function ReviewPane({ id, onDecided }: PaneProps) {
   const address = useAddress();
-  const loaded = detailOf(id, address.query["project"]);
+  const loaded = detailOf(id);
   const decided = useRef(onDecided);
   decided.current = onDecided;
   const review = useMemo(() => new Review(loaded, (action) => decided.current(action)), [loaded]);
@@ -75,6 +75,7 @@ function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) 
         onReadOn={() => scroll(1)}
       />
       {step === "remember" && <Remember review={review} detail={detail} />}
+      {step === "wall" && <OpenWall review={review} detail={detail} />}
     </div>
   );
 }
@@ -94,8 +95,16 @@ function Editing({ step, ...props }: EditingProps) {
 
 function Remember(props: { review: Review; detail: ActionDetail }) {
   const { value, failed } = useLazy(() => import("./remember_dialog.tsx"));
-  if (value === null) return failed ? <Waiting failed /> : null;
+  const close = () => props.review.close();
+  if (value === null) return <LoadingDialog failed={failed} onClose={close} />;
   return <value.RememberDialog {...props} />;
+}
+
+function OpenWall(props: { review: Review; detail: ActionDetail }) {
+  const { value, failed } = useLazy(() => import("./wall_dialog.tsx"));
+  const close = () => props.review.close();
+  if (value === null) return <LoadingDialog failed={failed} onClose={close} />;
+  return <value.WallDialog {...props} />;
 }
 
 interface CardPaneProps {
@@ -163,6 +172,7 @@ function useReviewKeys(review: Review, handlers: Handlers): void {
         "Approve, and do not ask again for a while",
         () => step === "idle" && review.open("remember"),
       ],
+      ["w", "Open a wall of the sandbox", () => step === "idle" && review.open("wall")],
       [
         "y",
         "Approve despite the warnings",

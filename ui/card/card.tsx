@@ -50,20 +50,29 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
         {configWrittenBy(detail) && <Fact name="Config">{ACCEPTED_TOO}</Fact>}
         <WhyHeld detail={detail} />
         {(detail.decision.sandbox || detail.outside) && <Sandboxed detail={detail} />}
+        {(detail.taken_from || detail.held_back) && <HeldChanges detail={detail} />}
         <Approvals approvals={detail.approvals} />
         <Effects detail={detail} />
         <Excerpts detail={detail} />
         <RiskFacts detail={detail} />
       </dl>
       {detail.base && <h3 class="as-submitted">The agent’s version</h3>}
-      <Content detail={detail} mode={mode} onMode={onMode} reading={reading} />
+      {detail.lease
+        ? <Steps detail={detail} mode={mode} onMode={onMode} reading={reading} />
+        : <Content detail={detail} mode={mode} onMode={onMode} reading={reading} />}
     </article>
   );
 }
 
+/** Loaded only for a plan. */
+function Steps(props: CardProps) {
+  const { value, failed } = useLazy(() => import("./steps.tsx"));
+  return value ? <value.Steps {...props} /> : <Waiting failed={failed} />;
+}
+
 function Meta({ detail }: { detail: ActionDetail }) {
   const address = useAddress();
-  const session = address.href(`/sessions/${detail.session_id}`, { project: detail.project_id });
+  const session = address.href(`/sessions/${detail.session_id}`);
   const several = (daemon.value?.projects.length ?? 0) > 1;
   return (
     <p class="dotted meta">
@@ -143,7 +152,9 @@ function Excerpts({ detail: { shortened } }: { detail: ActionDetail }) {
 }
 
 function WhyHeld({ detail }: { detail: ActionDetail }) {
-  const { rule, reason, alternative, effect } = detail.decision;
+  const { rule, alternative, effect } = detail.decision;
+  // The headline or the box below says the command itself.
+  const reason = detail.decision.reason.replaceAll(`"${detail.command}"`, "this command");
   return (
     <Fact name={QUESTIONS[effect]}>
       {rule && <Rule rule={rule} />}
@@ -178,6 +189,12 @@ function Others({ detail }: { detail: ActionDetail }) {
 function Sandboxed({ detail }: { detail: ActionDetail }) {
   const { value, failed } = useLazy(() => import("./in_sandbox.tsx"));
   return value ? <value.InSandbox detail={detail} /> : <Waiting failed={failed} />;
+}
+
+/** The command whose changes are held, or the changes of a command. */
+function HeldChanges({ detail }: { detail: ActionDetail }) {
+  const { value, failed } = useLazy(() => import("./held_changes.tsx"));
+  return value ? <value.HeldChanges detail={detail} /> : <Waiting failed={failed} />;
 }
 
 function Approvals({ approvals }: Pick<ActionDetail, "approvals">) {
@@ -236,7 +253,7 @@ function CommandEffects({ detail }: { detail: ActionDetail }) {
   return (
     <>
       {analysis
-        ? <WhatItDoes analysis={analysis} />
+        ? <WhatItDoes analysis={analysis} command={detail.command} deletion={detail.deletion} />
         : <Fact name="Effects">Unknown: gate could not analyse the command.</Fact>}
       {cwd !== null && cwd !== root && (
         <Fact name="Folder">

@@ -2,8 +2,9 @@ import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Code, Text } from "../parts/text.tsx";
-import { countHidden } from "../parts/visible.ts";
-import { count } from "../parts/words.ts";
+import { countHidden } from "../../server/shown/visible.ts";
+import { bytesOf, count, number } from "../parts/words.ts";
+import { commandText, isUnknownWord } from "../../server/shown/command_text.ts";
 
 interface CommandProps {
   command: string;
@@ -26,21 +27,60 @@ export function Command({ command, onShown }: CommandProps) {
   );
 }
 
+interface WhatItDoesProps {
+  analysis: NonNullable<ActionDetail["analysis"]>;
+  /** The command as the card already shows it; its single program is not listed again. */
+  command?: string | null;
+  deletion?: ActionDetail["deletion"];
+}
+
 /** The programs and files of a command, as the gate analysed it. */
-export function WhatItDoes({ analysis }: { analysis: NonNullable<ActionDetail["analysis"]> }) {
-  const commands = analysis.commands.map((argv) =>
-    argv.length === 1 && UNKNOWN.includes(argv[0]!) ? argv[0]! : argv.map(quoted).join(" ")
-  );
+export function WhatItDoes({ analysis, command, deletion }: WhatItDoesProps) {
+  const commands = analysis.commands.map(commandText);
+  const isSaid = commands.length === 1 && commands[0] === command?.trim();
   return (
     <>
-      <List title="Runs" items={commands} />
+      {!isSaid && <List title="Runs" items={commands} />}
       <List title="Writes" items={analysis.writes} tone="warn" />
-      <List title="Deletes" items={analysis.deletes} tone="danger" />
+      {deletion
+        ? <Deletes deletion={deletion} />
+        : <List title="Deletes" items={analysis.deletes} tone="danger" />}
       <List title="Reads" items={analysis.reads} />
       <List title="Unknown" items={analysis.unresolved} tone="warn" />
     </>
   );
 }
+
+/** "214 files in build/, 1.2 MB", with the files. */
+function Deletes({ deletion }: { deletion: NonNullable<ActionDetail["deletion"]> }) {
+  const { files, bytes, folders, paths, is_whole } = deletion;
+  const named = folders.slice(0, 3).map((folder) => `${folder.replace(/\/$/, "")}/`).join(", ");
+  const more = folders.length > 3 ? ` and ${count(folders.length - 3, "more folder")}` : "";
+  return (
+    <div class="fact">
+      <dt class="tone-danger">Deletes</dt>
+      <dd>
+        <p>
+          {is_whole ? count(files, "file") : `More than ${count(files, "file")}`}
+          {named !== "" && <Text value={` in ${named}${more}`} />}
+          {is_whole ? `, ${bytesOf(bytes)}` : `, more than ${bytesOf(bytes)}`}
+        </p>
+        <Items items={paths.slice(0, FEW_FILES)} />
+        {paths.length > FEW_FILES && (
+          <details>
+            <summary>Show {number(paths.length - FEW_FILES)} more</summary>
+            <Items items={paths.slice(FEW_FILES)} />
+            {files > paths.length && (
+              <p class="quiet">{count(files - paths.length, "more file")} not listed</p>
+            )}
+          </details>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+const FEW_FILES = 4;
 
 type ShownProgram = NonNullable<ActionDetail["programs"]>[number];
 
@@ -97,8 +137,6 @@ const PLACES = {
 };
 
 const FIRST_ITEMS = 8;
-/** The analysis writes these for names that are known only at run time. */
-const UNKNOWN = ["…", "$…"];
 
 function List({ title, items, tone }: { title: string; items: string[]; tone?: string }) {
   if (items.length === 0) return null;
@@ -124,17 +162,32 @@ function Items({ items }: { items: string[] }) {
     <ul>
       {items.map((item, at) => (
         <li key={at} class="code-text">
-          {UNKNOWN.includes(item)
+          {isUnknownWord(item)
             ? <span class="unknown">known only when it runs</span>
-            : <Text value={item} />}
+            : <Folded value={item} />}
         </li>
       ))}
     </ul>
   );
 }
 
-function quoted(argument: string): string {
-  return /^[\w@%+=:,./~^-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+const LONG = 240;
+const SHOWN = 200;
+
+/** A text whose rest is folded when it is very long; the card shows the whole command. */
+function Folded({ value }: { value: string }) {
+  if (value.length <= LONG) return <Text value={value} />;
+  // A pair of surrogates stays together.
+  const cut = /[\ud800-\udbff]/.test(value[SHOWN - 1]!) ? SHOWN + 1 : SHOWN;
+  return (
+    <>
+      <Text value={value.slice(0, cut)} />
+      <details>
+        <summary>Show {count(value.length - cut, "more character")}</summary>
+        <Text value={value.slice(cut)} />
+      </details>
+    </>
+  );
 }
 
 function foldBlankLines(text: string): (string | { blank: number })[] {

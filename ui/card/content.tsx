@@ -2,7 +2,8 @@ import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { DiffMode } from "../diff/diff.tsx";
 import { EndMark, type FileChange, Files, Moved, type Reading } from "../diff/files.tsx";
-import { countHidden } from "../parts/visible.ts";
+import { countHidden } from "../../server/shown/visible.ts";
+import { isInHeadline } from "../parts/words.ts";
 import { Command } from "./command.tsx";
 
 interface ContentProps {
@@ -20,7 +21,7 @@ export function Content(props: ContentProps) {
   const hidden = countHidden(shown ?? "", { code: true }) + hiddenInPaths(detail);
   return (
     <>
-      {shown !== null && <Command command={shown} />}
+      {shown !== null && !isInHeadline(detail) && <Command command={shown} />}
       {files.length === 0 && isMoved(detail) && <Moved detail={detail} />}
       {files.length > 0
         ? <Files {...props} files={files} hidden={hidden} />

@@ -22,7 +22,7 @@ const MORE_LINES = 5000;
 export default function Diff({ before, after, mode, caption, onShown }: DiffProps) {
   const model = useMemo(() => createDiff(before, after), [before, after]);
   const [limit, setLimit] = useState(FIRST_LINES);
-  const { parts, left } = useMemo(() => take(model.parts, limit), [model, limit]);
+  const { parts, left } = useMemo(() => take(model.parts, limit, mode), [model, limit, mode]);
   useEffect(() => onShown?.(model, left === 0), [model, left]);
   if (model.parts.length === 0) return <p class="diff-none">The content stays the same.</p>;
   return (
@@ -33,7 +33,9 @@ export default function Diff({ before, after, mode, caption, onShown }: DiffProp
           {COLUMNS[mode].map((name, at) => <col key={at} class={name} />)}
         </colgroup>
         <Head mode={mode} />
-        {parts.map((part, at) => <PartView key={`${at}:${part.fold}`} part={part} mode={mode} />)}
+        {parts.map(({ part, rows }, at) => (
+          <PartView key={`${at}:${part.fold}`} part={part} rows={rows} mode={mode} />
+        ))}
       </table>
       {left > 0 && (
         <More
@@ -64,7 +66,7 @@ function Head({ mode }: { mode: DiffMode }) {
   );
 }
 
-function PartView({ part, mode }: { part: Part; mode: DiffMode }) {
+function PartView({ part, rows, mode }: ShownPart & { mode: DiffMode }) {
   const [open, setOpen] = useState(false);
   if (part.fold !== null && !open) {
     return (
@@ -80,11 +82,12 @@ function PartView({ part, mode }: { part: Part; mode: DiffMode }) {
     );
   }
   if (mode === "unified") {
-    return <tbody>{part.lines.map((line, at) => <UnifiedRow key={at} line={line} />)}</tbody>;
+    const lines = part.lines.slice(0, rows);
+    return <tbody>{lines.map((line, at) => <UnifiedRow key={at} line={line} />)}</tbody>;
   }
   return (
     <tbody>
-      {pairs(part.lines).map(([left, right], at) => (
+      {pairs(part.lines).slice(0, rows).map(([left, right], at) => (
         <tr key={at}>
           <Side line={left} side="a" />
           <Side line={right} side="b" />
@@ -128,25 +131,39 @@ function Side({ line, side }: { line: Line | null; side: "a" | "b" }) {
   );
 }
 
-// Folded lines are not rendered, so only open ones count.
-function take(parts: Part[], limit: number): { parts: Part[]; left: number } {
-  const shown: Part[] = [];
+/** A part of which the first rows are shown. */
+interface ShownPart {
+  part: Part;
+  rows: number;
+}
+
+// Folded lines are not rendered, so only open ones count. A row of the split view shows a removed
+// line beside the one that replaces it, so a part is paired before it is cut.
+function take(
+  parts: Part[],
+  limit: number,
+  mode: DiffMode,
+): { parts: ShownPart[]; left: number } {
+  const shown: ShownPart[] = [];
   let room = limit;
   let left = 0;
   for (const part of parts) {
-    if (room <= 0) left += real(part.lines);
-    else if (part.fold !== null || part.lines.length <= room) shown.push(part);
-    else {
-      shown.push({ fold: null, lines: part.lines.slice(0, room) });
-      left += real(part.lines.slice(room));
+    if (part.fold !== null && room > 0) {
+      shown.push({ part, rows: Infinity });
+      continue;
     }
-    if (part.fold === null) room -= part.lines.length;
+    const rows = mode === "split"
+      ? pairs(part.lines).map(([a, b]) => a === b ? [a] : [a, b])
+      : part.lines.map((line) => [line]);
+    if (room > 0) shown.push({ part, rows: room });
+    left += real(rows.slice(Math.max(0, room)).flat());
+    room -= rows.length;
   }
   return { parts: shown, left };
 }
 
-function real(lines: Line[]): number {
-  return lines.filter((line) => line.kind !== "note").length;
+function real(lines: (Line | null)[]): number {
+  return lines.filter((line) => line !== null && line.kind !== "note").length;
 }
 
 /** One line of a diff with its changed parts marked. */

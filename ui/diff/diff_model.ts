@@ -1,5 +1,5 @@
-import { diff, presentableDiff } from "@codemirror/merge";
-import { countHidden } from "../parts/visible.ts";
+import { countHidden } from "../../server/shown/visible.ts";
+import { type Change, findChanges } from "./line_diff.ts";
 
 /** One line of a diff; `marks` are the parts that changed inside it. */
 export interface Line {
@@ -39,14 +39,15 @@ export function createDiff(before: string | null, after: string | null): DiffMod
   const a = sideOf(before);
   const b = sideOf(after);
   if (a.endings === "CRLF" && b.endings === "CRLF") stripReturns(a, b);
-  const lines = withLastLine(changed(a.lines, b.lines), a, b);
+  const { changes, isRough } = findChanges(a.lines, b.lines);
+  const lines = withLastLine(changed(a.lines, b.lines, changes), a, b);
   const added = lines.filter((line) => line.kind === "add");
   return {
     parts: fold(lines),
     added: added.length,
     removed: lines.filter((line) => line.kind === "del").length,
     hidden: added.reduce((sum, line) => sum + hiddenIn(line.text), 0),
-    facts: factsOf(before, after, a, b),
+    facts: [...isRough ? [ROUGH] : [], ...factsOf(before, after, a, b)],
   };
 }
 
@@ -71,14 +72,16 @@ function stripReturns(...sides: Side[]): void {
   for (const side of sides) side.lines = side.lines.map((line) => line.replace(/\r$/, ""));
 }
 
-function changed(a: string[], b: string[]): Line[] {
+const ROUGH = "too long to compare whole: some lines may be equal and still count as changed";
+
+function changed(a: string[], b: string[], changes: readonly Change[]): Line[] {
   const lines: Line[] = [];
   let nextA = 0;
   let nextB = 0;
   const keep = (until: number) => {
     while (nextA < until) lines.push(plainLine("same", nextA + 1, nextB++ + 1, a[nextA++]!));
   };
-  for (const { fromA, toA, fromB, toB } of changesOf(a, b)) {
+  for (const { fromA, toA, fromB, toB } of changes) {
     keep(fromA);
     const removed = a.slice(fromA, toA);
     const added = b.slice(fromB, toB);
@@ -210,49 +213,28 @@ function bare(text: string): string {
 /** Parts of a text, as start and end offsets. */
 type Spans = readonly (readonly [number, number])[];
 
-const DIFF = { scanLimit: 2000, timeout: 250 };
-const FIRST_SURROGATE = 0xd800;
-const SURROGATES = 0x800;
-const MOST_LETTERS = 0x10000 - SURROGATES;
-const MOST_MARKED = 50_000;
+/** Texts that are longer together are shown without marks inside their lines. */
+const MOST_MARKED = 20_000;
+const TOKENS = /[\p{L}\p{N}_]+|\s+|./gsu;
 
-/** Lines `[fromA, toA)` of one text are replaced by `[fromB, toB)` of the other. */
-interface LineChange {
-  fromA: number;
-  toA: number;
-  fromB: number;
-  toB: number;
-}
-
-/** Finds the changed lines. Each distinct line becomes one character, and the strings are compared. */
-function changesOf(a: string[], b: string[]): readonly LineChange[] {
-  const letters = new Map<string, string>();
-  const spell = (lines: string[]) => lines.map((line) => letterOf(line, letters)).join("");
-  const left = spell(a);
-  const right = spell(b);
-  if (letters.size > MOST_LETTERS) return [{ fromA: 0, toA: a.length, fromB: 0, toB: b.length }];
-  return diff(left, right, DIFF);
-}
-
-function letterOf(line: string, letters: Map<string, string>): string {
-  const known = letters.get(line);
-  if (known !== undefined) return known;
-  // Skips the surrogates, which are not characters.
-  const code = letters.size < FIRST_SURROGATE ? letters.size : letters.size + SURROGATES;
-  const letter = String.fromCharCode(code);
-  letters.set(line, letter);
-  return letter;
-}
-
-/** Finds the changed parts inside lines; returns none for very long texts. */
+/** Finds the changed parts inside lines, word by word; returns none for very long texts. */
 function spansOf(removed: string[], added: string[]): { removed: Spans; added: Spans } {
   const [left, right] = [removed.join("\n"), added.join("\n")];
   if (left === "" || right === "" || left.length + right.length > MOST_MARKED) {
     return { removed: [], added: [] };
   }
-  const changes = presentableDiff(left, right, DIFF);
+  const [before, after] = [left.match(TOKENS)!, right.match(TOKENS)!];
+  const { changes } = findChanges(before, after);
+  const [startsA, startsB] = [startsOf(before), startsOf(after)];
   return {
-    removed: changes.map((change) => [change.fromA, change.toA]),
-    added: changes.map((change) => [change.fromB, change.toB]),
+    removed: changes.map(({ fromA, toA }) => [startsA[fromA]!, startsA[toA]!]),
+    added: changes.map(({ fromB, toB }) => [startsB[fromB]!, startsB[toB]!]),
   };
+}
+
+/** The offset of each token, and the end of the last. */
+function startsOf(tokens: readonly string[]): number[] {
+  const starts = [0];
+  for (const token of tokens) starts.push(starts.at(-1)! + token.length);
+  return starts;
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { Path } from "../parts/text.tsx";
+import { number } from "../parts/words.ts";
 
 interface FrameProps {
   path: string | null;
@@ -21,8 +22,8 @@ export function FileFrame(
       <header class="file-head">
         <span class="code-text">{path !== null && <Path value={path} />}</span>
         <span class="small figures">
-          {added > 0 && <span class="figure-add">+{added}</span>}
-          {removed > 0 && <span class="figure-del">−{removed}</span>}
+          {added > 0 && <span class="figure-add">+{number(added)}</span>}
+          {removed > 0 && <span class="figure-del">−{number(removed)}</span>}
           {facts.map((fact, at) => <span key={at} class="quiet">{fact}</span>)}
         </span>
         {tools}

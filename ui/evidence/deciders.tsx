@@ -65,7 +65,7 @@ export class Tally {
 
   add(event: AuditEvent): void {
     const count = COUNTS[event.type];
-    if (count) this.#count(event.actor, count);
+    if (count) this.#count(deciderOf(event), count);
   }
 
   /** The deciders with the most decisions first. */
@@ -82,4 +82,11 @@ export class Tally {
     decider[count] += 1;
     this.#deciders.set(key, decider);
   }
+}
+
+/** Who decided. The gate itself records a rollback that it carried out; the event names who asked for it. */
+function deciderOf({ type, actor, data }: AuditEvent): { kind: string; id: string } {
+  const by = type === "action.rolled_back" && actor.kind === "system" ? data["by"] : null;
+  if (typeof by !== "string") return actor;
+  return by === "policy" ? { kind: "policy", id: by } : { kind: "reviewer", id: by };
 }

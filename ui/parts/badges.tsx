@@ -13,6 +13,7 @@ const TOOLS: Record<string, IconName> = {
   read_file: "eye",
   run_command: "terminal",
   rollback: "rollback",
+  apply_changes: "pencil",
   Write: "pencil",
   Edit: "pencil",
   MultiEdit: "pencil",
@@ -45,7 +46,7 @@ const STATUSES: Record<Action["status"], State> = {
 };
 
 /** The word for "approved" when the policy decided, not a person. */
-const ALLOWED: State = { icon: "check", word: "allowed", tone: "ok" };
+const ALLOWED: State = { icon: "allowed", word: "allowed", tone: "ok" };
 
 const EXECUTIONS: Record<Action["execution"], State> = {
   none: { icon: "dot", word: "not executed", tone: "quiet" },
@@ -73,13 +74,21 @@ export function RiskBadge({ risk }: { risk: Risk }) {
 
 /** The decision in one word. */
 export function StatusBadge({ action }: { action: Pick<Action, "status" | "decided_by"> }) {
-  const isAllowed = action.status === "approved" && action.decided_by === "policy";
-  return <StateBadge state={isAllowed ? ALLOWED : STATUSES[action.status]} />;
+  return <StateBadge state={stateOf(action)} />;
 }
 
 /** The outcome of the execution in one word. */
 export function ExecutionBadge({ execution }: { execution: Action["execution"] }) {
   return <StateBadge state={EXECUTIONS[execution]} />;
+}
+
+/** The word for a decision inside a sentence: a person approves, the policy allows. */
+export function decisionWord(action: Pick<Action, "status" | "decided_by">): string {
+  return stateOf(action).word;
+}
+
+function stateOf({ status, decided_by }: Pick<Action, "status" | "decided_by">): State {
+  return status === "approved" && decided_by === "policy" ? ALLOWED : STATUSES[status];
 }
 
 /** The word for a status inside a sentence. */

@@ -1,6 +1,6 @@
 import { useAddress } from "../state/address.ts";
 import { Icon } from "./icon.tsx";
-import { flatten } from "./visible.ts";
+import { flatten } from "../../server/shown/visible.ts";
 
 interface ChoiceProps {
   name: string;

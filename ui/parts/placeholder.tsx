@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { provenKey } from "../state/auth.ts";
 import { loadStyles } from "../state/code.ts";
+import { bind, useKeys } from "../state/keys.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { Text } from "./text.tsx";
 import { number } from "./words.ts";
@@ -87,6 +88,12 @@ export function Waiting({ failed }: { failed: boolean }) {
       A part of this page could not be loaded; the daemon may have been updated. Reload the page.
     </p>
   );
+}
+
+/** Stands in for a dialog whose chunk is loading: the page gets no key that is meant for it. */
+export function LoadingDialog({ failed, onClose }: { failed: boolean; onClose: () => void }) {
+  useKeys(bind("Show", ["escape", "Close", onClose]), { modal: true });
+  return failed ? <Waiting failed /> : null;
 }
 
 const PATIENCE_MS = 300;

@@ -1,5 +1,5 @@
 import { createElement } from "preact";
-import { type Segment, segments } from "./visible.ts";
+import { type Segment, segments } from "../../server/shown/visible.ts";
 import { splitPath } from "./words.ts";
 
 interface TextProps {

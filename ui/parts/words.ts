@@ -1,6 +1,6 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { toolOf } from "../../server/actions/tools.ts";
-import { flatten } from "./visible.ts";
+import { flatten } from "../../server/shown/visible.ts";
 
 /** An action in words: the verb, its object, and the rest. */
 export interface Sentence {
@@ -34,6 +34,10 @@ const HOST_VERBS: Record<string, string> = {
 /** Describes an action in one line. */
 export function sentenceOf(action: Action): Sentence {
   const verb = VERBS[action.tool];
+  if (toolOf(action.tool).leases) return { verb: "Carry out", object: null, tail: "a plan" };
+  if (toolOf(action.tool).takes_over) {
+    return { verb: "Take over", object: null, tail: "changes of a command" };
+  }
   if (!verb) return sentenceOfTool(action);
   if (toolOf(action.tool).undoes) {
     return { verb, object: action.path, tail: action.path ? "" : "an earlier action" };
@@ -66,6 +70,10 @@ export function plain({ verb, object, to, tail }: Sentence): string {
 /** Describes an action in the headline of its card, with numbers from the full record. */
 export function headlineOf(detail: ActionDetail): Sentence {
   const sentence = sentenceOf(detail);
+  if (detail.lease) {
+    const { title, steps } = detail.lease;
+    return { ...sentence, tail: `a plan of ${count(steps.length, "step")}: ${title}` };
+  }
   if (sentence.verb === "Write" && detail.after) {
     const amount = detail.after.bytes === 0
       ? "an empty file"
@@ -77,6 +85,10 @@ export function headlineOf(detail: ActionDetail): Sentence {
   if (toolOf(detail.tool).shows === "command") return headlineOfCommand(detail, sentence);
   if (toolOf(detail.tool).undoes && detail.path === null && detail.changes.length > 0) {
     return { ...sentence, tail: `${count(detail.changes.length, "file")} of an earlier action` };
+  }
+  if (detail.taken_from) {
+    const files = count(detail.files?.length ?? 0, "changed file");
+    return { ...sentence, tail: `${files} of a command` };
   }
   const more = (detail.files?.length ?? 1) - 1;
   if (more > 0) return { ...sentence, tail: ` and ${count(more, "more file")}` };
@@ -90,10 +102,15 @@ function targetOf({ tool, path, changes }: ActionDetail): string | null {
   return changes.find((change) => change.path !== path)?.path ?? null;
 }
 
+/** Whether the headline of a card shows its command whole, so that the card need not repeat it. */
+export function isInHeadline({ tool, command }: Pick<ActionDetail, "tool" | "command">): boolean {
+  return command !== null && toolOf(tool).shows === "command" && command.length <= 100 &&
+    command === command.trim() && !command.includes("\n");
+}
+
 // The card shows a long command in full, so its headline only names the programs.
 function headlineOfCommand(detail: ActionDetail, sentence: Sentence): Sentence {
-  const command = detail.command ?? "";
-  if (command.length <= 100 && !command.includes("\n")) return sentence;
+  if (isInHeadline(detail)) return sentence;
   const programs = programsOf(detail);
   if (programs.length === 0) return { verb: "Run", object: null, tail: "a long command" };
   const shown = programs.slice(0, 4).join(", ");

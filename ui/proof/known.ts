@@ -8,6 +8,8 @@ const NAME = "gate.proof";
 interface Known {
   kind: ProofStatus["kind"];
   key_id: string | null;
+  /** The keys of further members, by their ids. */
+  members: Record<string, string>;
 }
 
 const known = signal<Known | null>(null);
@@ -18,6 +20,14 @@ export const changedFrom = computed(() => {
   const now = proof.value;
   if (before === null || now === null || isSame(before, toKnown(now))) return null;
   return before;
+});
+
+/** The further members who have got, changed or lost a key since this browser looked. */
+export const changedMembers = computed(() => {
+  const before = known.value?.members ?? {};
+  const now = proof.value === null ? before : toKnown(proof.value).members;
+  const all = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return [...all].filter((id) => before[id] !== now[id]);
 });
 
 /** Reads what this browser knows, and remembers the first proof that it sees. */
@@ -45,7 +55,13 @@ export function rememberKey(status: ProofStatus): void {
 }
 
 function toKnown({ kind, enrolled }: ProofStatus): Known {
-  return { kind, key_id: enrolled[0]?.key_id ?? null };
+  const home = enrolled.find(({ role }) => role === undefined);
+  const members = enrolled.filter((key) => key !== home);
+  return {
+    kind,
+    key_id: home?.key_id ?? null,
+    members: Object.fromEntries(members.map(({ member_id, key_id }) => [member_id, key_id])),
+  };
 }
 
 function isSame(one: Known, other: Known): boolean {
@@ -56,9 +72,11 @@ const KINDS: readonly unknown[] = ["none", "token", "passphrase", "passkey"];
 
 function readKnown(): Known | null {
   try {
-    const { kind, key_id } = JSON.parse(localStorage.getItem(NAME) ?? "null") as Known;
+    const { kind, key_id, members = {} } = JSON.parse(
+      localStorage.getItem(NAME) ?? "null",
+    ) as Known;
     return KINDS.includes(kind) && (key_id === null || typeof key_id === "string")
-      ? { kind, key_id }
+      ? { kind, key_id, members: typeof members === "object" && members ? members : {} }
       : null;
   } catch {
     return null;

@@ -1,13 +1,15 @@
+import type { ProofStatus } from "../../server/proof/schema.ts";
 import { Key } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { speak } from "../parts/toast.tsx";
 import { useAddress } from "../state/address.ts";
-import { lock, proof, unlock, unlocked } from "../state/proof.ts";
+import { invitation } from "../state/invitation.ts";
+import { enrolled, isWithoutKey, lock, proof, unlock, unlocked } from "../state/proof.ts";
 import { openSetDialog } from "./choosing.ts";
 
 /** Locks or unlocks the page; does nothing where no passphrase is set. */
 export function turnLock(): void {
-  if (proof.peek()?.kind !== "passphrase") return;
+  if (enrolled.peek()?.kind !== "passphrase") return;
   if (unlocked.peek() === null) return void unlock();
   lock();
   speak("The page is locked");
@@ -16,8 +18,11 @@ export function turnLock(): void {
 /** Shows whether this page can sign decisions, and locks or unlocks it. */
 export function LockButton() {
   const address = useAddress();
-  const kind = proof.value?.kind;
-  if (kind === undefined) return null;
+  const home = proof.value?.kind;
+  if (home === undefined) return null;
+  const kind = isWithoutKey.value
+    ? (invitation.value === null ? "missing" : "none")
+    : ownKind(home);
   if (kind === "passphrase") {
     const isOpen = unlocked.value !== null;
     return (
@@ -46,11 +51,16 @@ export function LockButton() {
   }
   const [icon, name]: [IconName, string] = kind === "passkey"
     ? ["key", "Passkey: asked each time"]
-    : ["alert", "No passphrase"];
+    : ["alert", kind === "missing" ? "You have no key" : "No passphrase"];
   return (
     <a class="tool-button lock-button" href={address.href("/settings")}>
       <Icon name={icon} />
       <span class="ellipsis">{name}</span>
     </a>
   );
+}
+
+/** A member's key may be of another kind than the home's. */
+function ownKind(home: ProofStatus["kind"]): ProofStatus["kind"] {
+  return home === "passphrase" || home === "passkey" ? enrolled.value?.kind ?? home : home;
 }

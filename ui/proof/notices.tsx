@@ -3,22 +3,25 @@ import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useAddress } from "../state/address.ts";
-import { enrolled, proof } from "../state/proof.ts";
+import { proof } from "../state/proof.ts";
 import { openSetDialog } from "./choosing.ts";
-import { changedFrom, rememberKey } from "./known.ts";
+import { changedFrom, changedMembers, rememberKey } from "./known.ts";
 import { KIND_NAMES } from "./words.ts";
 
 /** Warnings about who can approve, above every page. */
 export function ProofNotices() {
   const status = proof.value;
   const before = changedFrom.value;
+  const changed = before === null ? changedMembers.value : [];
   const nothing = status === null ||
-    (status.problem === null && before === null && (status.kind !== "none" || status.open));
+    (status.problem === null && before === null && changed.length === 0 &&
+      (status.kind !== "none" || status.open));
   return (
     <>
       <div class="banners" role="region" aria-label="Proof" aria-live="polite" hidden={nothing}>
         {status?.problem && <Refused problem={status.problem} />}
         {before !== null && status !== null && <Changed before={before.kind} />}
+        {changed.length > 0 && status !== null && <MembersChanged ids={changed} />}
         {status?.kind === "none" && status.problem === null && !status.open && <NotSet />}
       </div>
       {status?.open ? <Anybody /> : status?.kind === "token" && <AnyProgram />}
@@ -44,7 +47,7 @@ function Refused({ problem }: { problem: string }) {
 
 function Changed({ before }: { before: keyof typeof KIND_NAMES }) {
   const now = proof.value!;
-  const key = enrolled.value;
+  const key = now.enrolled.find(({ role }) => role === undefined);
   return (
     <div class="banner tone-danger">
       <Icon name="octagon" />
@@ -69,6 +72,37 @@ function Changed({ before }: { before: keyof typeof KIND_NAMES }) {
         </p>
       </div>
       <Button icon="check" onClick={() => rememberKey(now)}>It was me</Button>
+    </div>
+  );
+}
+
+/** A key of a further member decides too, so everybody is told about a new or another one. */
+function MembersChanged({ ids }: { ids: string[] }) {
+  const now = proof.value!;
+  return (
+    <div class="banner tone-warn">
+      <Icon name="key" />
+      <div class="banner-text">
+        <p>
+          <strong>A member’s key has changed.</strong>
+        </p>
+        {ids.map((id) => {
+          const key = now.enrolled.find((one) => one.role !== undefined && one.member_id === id);
+          return (
+            <p key={id}>
+              <Text value={id} />
+              {key
+                ? (
+                  <>
+                    : set <Ago at={key.created_at} said />
+                  </>
+                )
+                : ": has no key any more"}
+            </p>
+          );
+        })}
+      </div>
+      <Button onClick={() => rememberKey(now)}>I know</Button>
     </div>
   );
 }

@@ -1,10 +1,10 @@
 import { utf8 } from "../../server/proof/encoding.ts";
-import type { PassphraseKey } from "../../server/proof/passphrase.ts";
+import type { SigningKey } from "../../server/proof/signing_key.ts";
 import { statementOf } from "../../server/proof/statement.ts";
 import type { Signer } from "../state/proof.ts";
 
 /** Signs challenges with the key of a passphrase. */
-export function signerOf(key_id: string, key: PassphraseKey): Signer {
+export function signerOf(key_id: string, key: SigningKey): Signer {
   return {
     key_id,
     async sign(challenge) {

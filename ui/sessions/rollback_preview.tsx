@@ -10,11 +10,15 @@ import {
   RollbackPane,
   Untouched,
 } from "../rollback/rollback_pane.tsx";
+import type { Rollback } from "../rollback/rollback.ts";
 import { useAddress } from "../state/address.ts";
-import type { SessionRollback } from "./session.ts";
 
-/** The changes that rolling back a session, or its end, would make. */
-export function SessionRollbackPreview({ rollback }: { rollback: SessionRollback }) {
+interface PreviewProps {
+  rollback: Rollback<never, SessionRollbackResult>;
+}
+
+/** The changes that rolling back a session, or a part of it, would make. */
+export function SessionRollbackPreview({ rollback }: PreviewProps) {
   return (
     <RollbackPane
       rollback={rollback}

@@ -1,5 +1,6 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { toolOf } from "../../server/actions/tools.ts";
+import type { Block } from "../../server/remediation/schema.ts";
 import type {
   Session,
   SessionDiff,
@@ -16,6 +17,8 @@ export interface SessionRecord {
   /** True when the session has older actions than these. */
   isCut: boolean;
   diff: SessionDiff;
+  /** The block that stops the session now; null without one. */
+  block: Block | null;
 }
 
 const MAX_ACTIONS = 500;
@@ -27,8 +30,8 @@ export function stateOf({ ended_at, rollback_state }: Session): string {
 }
 
 /** Reads a session with its actions and files. @throws ProblemError */
-export async function loadSession(id: string, project: string | null): Promise<SessionRecord> {
-  const { ":id": one } = api(project ?? undefined).api.sessions;
+export async function loadSession(id: string): Promise<SessionRecord> {
+  const { ":id": one } = api().api.sessions;
   const param = { id };
   const [session, diff, page] = await Promise.all([
     unwrap<Session>(one.$get({ param })),
@@ -37,7 +40,22 @@ export async function loadSession(id: string, project: string | null): Promise<S
       one.actions.$get({ param, query: { limit: String(MAX_ACTIONS) } }),
     ),
   ]);
-  return { session, diff, actions: page.items.toReversed(), isCut: page.next_cursor !== null };
+  const block = session.block_reason === null ? null : await findBlock(session);
+  return {
+    session,
+    block,
+    diff,
+    actions: page.items.toReversed(),
+    isCut: page.next_cursor !== null,
+  };
+}
+
+/** The block of a session, or of its agent in all sessions. */
+async function findBlock({ id, agent, project_id }: Session): Promise<Block | null> {
+  const { blocks } = api(project_id).api.remediation;
+  const { items } = await unwrap<{ items: Block[] }>(blocks.$get());
+  return items.find((block) => block.agent === null && block.session_id === id) ??
+    items.find((block) => block.agent === agent) ?? null;
 }
 
 /** The actions that can be rolled back, oldest first; `from` null means the whole session. */
@@ -63,21 +81,41 @@ export function createSessionRollback(): SessionRollback {
 // The agent may submit more after the preview, so the key names every action.
 function requestOf({ record: { session, actions }, from }: SessionPart) {
   const action_ids = reversibleFrom(actions, from).map(({ id }) => id);
-  const { ":id": one } = api(session.project_id).api.sessions;
-  const param = { id: session.id };
+  return {
+    key: action_ids.join(),
+    send: sendRollback(session, from === null ? null : action_ids),
+  };
+}
+
+/** The rollback of these actions of a session; null means the whole session. */
+export function createRollbackOf(
+  session: Pick<Session, "id" | "project_id">,
+): Rollback<string[] | null, SessionRollbackResult> {
+  return new Rollback(
+    (action_ids) => ({
+      key: action_ids?.join() ?? "whole",
+      send: sendRollback(session, action_ids),
+    }),
+    ({ actions }) => actions.length === 0,
+  );
+}
+
+function sendRollback(
+  { id, project_id }: Pick<Session, "id" | "project_id">,
+  action_ids: string[] | null,
+) {
+  const { ":id": one } = api(project_id).api.sessions;
+  const param = { id };
   const send = (json: SessionRollbackInput) =>
-    from === null
+    action_ids === null
       ? unwrap<SessionRollbackResult>(one.rollback.$post({ param, json }))
       : unwrap<SessionRollbackResult>(
         one["rollback-partial"].$post({ param, json: { ...json, action_ids } }),
       );
-  return {
-    key: action_ids.join(),
-    // A proof covers the actions as the daemon lists them now.
-    send: async (options: { dry_run?: boolean; on_conflict?: "merge" | "force" }) => {
-      if (options.dry_run) return await send(options);
-      const { actions_sha256 } = await send({ ...options, dry_run: true });
-      return await send({ ...options, expected_actions_sha256: actions_sha256 });
-    },
+  // A proof covers the actions as the daemon lists them now.
+  return async (options: { dry_run?: boolean; on_conflict?: "merge" | "force" }) => {
+    if (options.dry_run) return await send(options);
+    const { actions_sha256 } = await send({ ...options, dry_run: true });
+    return await send({ ...options, expected_actions_sha256: actions_sha256 });
   };
 }

@@ -15,7 +15,6 @@ import { useAddress } from "../state/address.ts";
 import { explain } from "../state/client.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { daemon, useLive } from "../state/live.ts";
-import { useProject } from "../state/project.ts";
 import { SessionRollbackPreview } from "./rollback_preview.tsx";
 import { createSessionRollback, loadSession, type SessionRecord, stateOf } from "./session.ts";
 import { SessionBar } from "./session_bar.tsx";
@@ -26,11 +25,11 @@ export function SessionPage() {
   const address = useAddress();
   const id = address.path.split("/")[2] ?? "";
   const { record, problem, reload } = useSession(id);
-  useKeys(bind("Move", ["b", "Go back to the list", () => history.back()]));
+  useKeys(bind("Move", ["b", "Go back to the list", () => address.go("/sessions", { at: id })]));
   return (
     <main class="record">
       <h1 class="visually-hidden">Session</h1>
-      <a class="back" href={address.href("/sessions")}>
+      <a class="back" href={address.href("/sessions", { at: id })}>
         <Icon name="back" />
         Sessions
       </a>
@@ -44,23 +43,23 @@ export function SessionPage() {
 }
 
 function useSession(id: string) {
-  const project = useProject();
   const record = useSignal<SessionRecord | null>(null);
   const problem = useSignal<{ of: string; text: string } | null>(null);
   const turn = useSignal(0);
   useLive(
-    `${id} ${project} ${daemon.value !== null} ${turn.value}`,
+    `${id} ${daemon.value !== null} ${turn.value}`,
     async (late) => {
       if (daemon.value === null) return;
       try {
-        const loaded = await loadSession(id, project);
+        const loaded = await loadSession(id);
         if (!late.aborted) [record.value, problem.value] = [loaded, null];
       } catch (error) {
         if (!late.aborted) problem.value = { of: id, text: explain(error) };
       }
     },
     ({ topic, project_id }) =>
-      /^(?:actions|approvals|sessions)$/.test(topic) && (!project || project === project_id),
+      /^(?:actions|approvals|sessions)$/.test(topic) &&
+      project_id === (record.peek()?.session.project_id ?? project_id),
   );
   const shown = record.value?.session.id === id ? record.value : null;
   const told = problem.value?.of === id ? problem.value.text : null;
@@ -79,7 +78,7 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
   return (
     <>
       <Head session={record.session} />
-      {record.session.block_reason !== null && <Blocked session={record.session} />}
+      {record.session.block_reason !== null && <Blocked record={record} />}
       <div class="session-scroll">
         <SessionSteps record={record} chosen={chosen} />
         <div
@@ -102,22 +101,45 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
   );
 }
 
-/** The block of a session, and how a reviewer lifts it. */
-function Blocked({ session: { id, block_reason } }: { session: Session }) {
+/** The block of a session or of its agent, and how a reviewer lifts it. */
+function Blocked({ record: { session, block } }: { record: SessionRecord }) {
+  const address = useAddress();
+  const agent = block?.agent ?? null;
   return (
     <div class="notice tone-danger session-blocked" role="alert">
       <Icon name="ban" />
       <div>
         <p>
-          <strong>gate has blocked this session: it may do nothing more.</strong>
+          <strong>
+            {agent === null ? "gate has blocked this session: it may do nothing more." : (
+              <>
+                gate has blocked the agent <Text value={agent} />: no session of it may do more.
+              </>
+            )}
+          </strong>
         </p>
-        <Text as="p" value={`${block_reason}.`} />
+        <Text as="p" value={`${session.block_reason}.`} />
         <p class="quiet">
-          Look at what it did. To lift the block: <code>gate session unblock {id}</code>
+          <a href={address.href("/remediation", { session: session.id })}>
+            Look at what it did and lift the block
+          </a>, or run{" "}
+          <code>
+            gate session unblock <Text value={agent ?? session.id} />
+          </code>
+          {block?.expires_at && (
+            <>
+              . It ends by itself at{" "}
+              <time dateTime={block.expires_at}>{timeOf(block.expires_at)}</time>
+            </>
+          )}
         </p>
       </div>
     </div>
   );
+}
+
+function timeOf(at: string): string {
+  return new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 }
 
 interface StepOptions {
@@ -166,7 +188,7 @@ function Head({ session }: { session: Session }) {
         </span>
         <span>{stateOf(session)}</span>
         {pending_count > 0 && <span>{count(pending_count, "action")} held</span>}
-        <a href={address.href("/actions", { project: project_id, session_id: id })}>
+        <a href={address.href("/actions", { session_id: id })}>
           show as table
         </a>
       </p>

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { Session } from "../../server/sessions/schema.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
@@ -6,6 +7,7 @@ import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useAddress } from "../state/address.ts";
 import { api, explain, unwrap } from "../state/client.ts";
+import { useArrival } from "../state/arrival.ts";
 import { daemon, useLive } from "../state/live.ts";
 import { useProject, useProjects } from "../state/project.ts";
 import { stateOf } from "./session.ts";
@@ -28,8 +30,10 @@ export function SessionsPage() {
       if (!late.aborted) problem.value = explain(error);
     }
   }, () => true);
+  const body = useRef<HTMLElement>(null);
+  useArrival(body, sessions.value !== null);
   return (
-    <main class="scroll page-scroll">
+    <main class="scroll page-scroll" ref={body}>
       <div class="page-head">
         <h1>Sessions</h1>
         {!project && known.length > MAX_PROJECTS && (
@@ -105,7 +109,9 @@ function Row({ session, several }: { session: Session; several: boolean }) {
       <td class="cell-what">
         <a
           class="row-link"
-          href={address.href(`/sessions/${id}`, { project: project_id })}
+          href={address.href(`/sessions/${id}`)}
+          data-id={id}
+          onClick={() => address.note({ at: id })}
         >
           <Icon name="layers" class="tool-icon" />
           <Text as="span" class="sentence" value={session.agent} />

@@ -10,14 +10,19 @@ import { turnLock } from "../proof/lock_button.tsx";
 import { SetForm } from "../proof/set_form.tsx";
 import { KIND_NAMES } from "../proof/words.ts";
 import { explain } from "../state/client.ts";
-import { unlocked } from "../state/proof.ts";
+import { invitation } from "../state/invitation.ts";
+import { enrolled, unlocked } from "../state/proof.ts";
 
 type Step = "idle" | "set" | "remove" | "token";
 
 /** The proof of a decision: its kind, its keys, and how to change or remove it. */
 export function ProofSettings({ status }: { status: ProofStatus }) {
   const step = useSignal<Step>("idle");
-  const hasKey = status.enrolled.length > 0;
+  const own = enrolled.value;
+  const hasKey = own !== null;
+  const isHome = own === null ? status.kind === "none" || status.kind === "token" : !own.role;
+  // A further member needs the login link for a first key.
+  const canSet = hasKey || isHome || invitation.value !== null;
   const back = () => step.value = "idle";
   return (
     <section class="settings" aria-labelledby="settings-proof">
@@ -29,10 +34,18 @@ export function ProofSettings({ status }: { status: ProofStatus }) {
       <dl class="settings-facts">
         <dt>Kind</dt>
         <dd>{KIND_NAMES[status.kind]}</dd>
-        {status.kind === "passphrase" && <LockFact />}
+        {own?.kind === "passphrase" && <LockFact />}
       </dl>
+      {!canSet && (
+        <p class="notice tone-warn">
+          <Icon name="alert" />
+          <span>
+            You have no key of your own, so you cannot approve. Ask an admin for a new login link.
+          </span>
+        </p>
+      )}
       {status.enrolled.map((key) => <EnrolledFacts key={key.key_id} enrolled={key} />)}
-      {step.value === "idle" && (
+      {step.value === "idle" && canSet && (
         <div class="proof-buttons">
           <Button
             kind={hasKey ? "plain" : "primary"}
@@ -46,8 +59,11 @@ export function ProofSettings({ status }: { status: ProofStatus }) {
               Remove the key
             </Button>
           )}
-          {status.kind !== "token" && (
-            <Button kind="quiet" onClick={() => step.value = "token"}>
+          {status.kind !== "token" && isHome && (
+            <Button
+              kind="quiet"
+              onClick={() => step.value = "token"}
+            >
               Approve without a proof
             </Button>
           )}
@@ -56,16 +72,22 @@ export function ProofSettings({ status }: { status: ProofStatus }) {
       {step.value === "set" && (
         <>
           <h3>{hasKey ? "The new key" : "Your key"}</h3>
-          {hasKey && <p class="quiet">Your present key must permit it first.</p>}
+          {hasKey && invitation.value === null && (
+            <p class="quiet">Your present key must permit it first.</p>
+          )}
           <SetForm onDone={back} leave="Back" onLeave={back} />
         </>
       )}
       {step.value === "remove" && (
         <Confirm
-          text="Nothing can be approved until a new passphrase or passkey is set. Your present key must permit it."
+          text={isHome
+            ? "Nothing can be approved until a new passphrase or passkey is set. Your present key must permit it."
+            : "You cannot approve until an admin sends you a new login link. Your present key must permit it."}
           verb="Remove the key"
           work={removeProof}
-          done="The key is removed. Nothing can be approved now"
+          done={isHome
+            ? "The key is removed. Nothing can be approved now"
+            : "Your key is removed. You cannot approve now"}
           onBack={back}
         />
       )}
@@ -96,6 +118,11 @@ function LockFact() {
 }
 
 function EnrolledFacts({ enrolled }: { enrolled: EnrolledKey }) {
+  const rights = enrolled.role === undefined
+    ? "Everything"
+    : enrolled.role === "admin"
+    ? "As an admin: everything but this home’s own key"
+    : "As a reviewer: approve, roll back, lift blocks";
   return (
     <dl class="settings-facts">
       <dt>Key</dt>
@@ -106,6 +133,8 @@ function EnrolledFacts({ enrolled }: { enrolled: EnrolledKey }) {
       <dd>
         <Text value={enrolled.member_id} />
       </dd>
+      <dt>Permits</dt>
+      <dd>{rights}</dd>
       <dt>Set</dt>
       <dd>
         <Ago at={enrolled.created_at} said />

@@ -3,9 +3,9 @@ import { useRef } from "preact/hooks";
 import { Key } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { flatten } from "../parts/visible.ts";
+import { flatten } from "../../server/shown/visible.ts";
 import { plain, sentenceOf } from "../parts/words.ts";
-import { useAddress } from "../state/address.ts";
+import { cardOf, listPath, useAddress } from "../state/address.ts";
 import { type Binding, pageBindings } from "../state/keys.ts";
 import { daemon, pending } from "../state/live.ts";
 
@@ -120,13 +120,13 @@ function entriesOf(address: ReturnType<typeof useAddress>, bindings: Binding[]):
     icon: "layers",
     kind: "project",
     text: flatten(project.name),
-    run: () => address.go(address.path, { project: project.id }),
+    run: () => address.go(listPath(address.path), { project: project.id, scope: null }),
   }));
   const cards = (pending.value ?? []).map((action): Entry => ({
     icon: "clock",
     kind: "held",
     text: plain(sentenceOf(action)),
-    run: () => address.go("/approvals", { id: action.id, scope: "all" }),
+    run: () => address.go("/approvals", cardOf(action, address.query)),
   }));
   return [...doing, ...projects, ...cards];
 }

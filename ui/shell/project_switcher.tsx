@@ -4,7 +4,7 @@ import type { HubProject } from "../../server/projects/schema.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
-import { useAddress } from "../state/address.ts";
+import { listPath, useAddress } from "../state/address.ts";
 import { daemon, pendingByProject, workspaces } from "../state/live.ts";
 import { usePending, useProject, useProjects, useWorkspace } from "../state/project.ts";
 
@@ -150,9 +150,8 @@ interface LinkProps {
 /** A link to the same page with another project; leads from one action or session to the list. */
 function MenuLink({ name, changes, onChoose, children }: LinkProps) {
   const { path, href } = useAddress();
-  const list = /^\/(?:actions|sessions)(?=\/)/.exec(path);
   return (
-    <a href={href(list ? list[0] : path, changes)} onClick={onChoose}>
+    <a href={href(listPath(path), { scope: null, ...changes })} onClick={onChoose}>
       <Text as="span" class="ellipsis menu-name" value={name} />
       {children}
     </a>

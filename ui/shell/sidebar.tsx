@@ -1,6 +1,7 @@
 import { Fragment } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { Key } from "../parts/button.tsx";
-import { Icon, type IconName } from "../parts/icon.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
 import { LockButton } from "../proof/lock_button.tsx";
@@ -9,6 +10,7 @@ import { connection } from "../state/events.ts";
 import { daemon, pendingByProject } from "../state/live.ts";
 import { usePending, useProject } from "../state/project.ts";
 import { theme, turnTheme } from "../state/theme.ts";
+import { PAGES } from "./pages.ts";
 import { ProjectSwitcher } from "./project_switcher.tsx";
 
 interface SidebarProps {
@@ -16,40 +18,24 @@ interface SidebarProps {
   onPalette: () => void;
 }
 
-interface PageLink {
-  path: string;
-  name: string;
-  icon: IconName;
-}
-
-const PAGES: readonly { title: string; pages: readonly PageLink[] }[] = [
-  {
-    title: "Review",
-    pages: [
-      { path: "/approvals", name: "Approvals", icon: "shield" },
-      { path: "/actions", name: "Actions", icon: "list" },
-      { path: "/sessions", name: "Sessions", icon: "layers" },
-    ],
-  },
-  {
-    title: "Machine",
-    pages: [
-      { path: "/agents", name: "Agents", icon: "terminal" },
-      { path: "/settings", name: "Settings", icon: "settings" },
-    ],
-  },
-];
-
 /** The sidebar: project, pages, tools and connection. */
 export function Sidebar({ onHelp, onPalette }: SidebarProps) {
   const address = useAddress();
   const project = useProject();
   const pending = usePending();
+  const nav = useRef<HTMLElement>(null);
+  // A narrow window has room for a part of the links.
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current]")?.scrollIntoView({
+      block: "nearest",
+      inline: "nearest",
+    });
+  }, [address.path]);
   const waiting = project ? pendingByProject.value.get(project) ?? 0 : pending?.length ?? 0;
   return (
     <header class="sidebar">
       <ProjectSwitcher />
-      <nav class="nav" aria-label="Pages">
+      <nav class="nav" aria-label="Pages" ref={nav}>
         {PAGES.map(({ title, pages }) => (
           <Fragment key={title}>
             <p class="quiet small nav-title" aria-hidden="true">{title}</p>

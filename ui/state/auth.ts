@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { createChallenge, isProved } from "../../server/auth/prove_daemon.ts";
+import { keepInvitation } from "./invitation.ts";
 import { lock } from "./proof.ts";
 
 const NAME = "gate.key";
@@ -19,8 +20,10 @@ let proven: { key: string; done: Promise<void> } | null = null;
 
 /** Moves the key from the URL into storage, or reads the stored one. Runs before anything else. */
 export function openKey(): void {
-  const given = new URLSearchParams(location.hash.slice(1)).get("key");
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const given = fragment.get("key");
   if (given) {
+    keepInvitation(fragment.get("invitation"));
     history.replaceState(null, "", location.pathname + location.search);
     write({ key: given, until: Date.now() + LIFE_MS });
   }

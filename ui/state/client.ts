@@ -1,29 +1,20 @@
-import {
-  type Client,
-  createClient,
-  ProblemError,
-  type Prove,
-  unwrap,
-} from "../../server/client.ts";
+import { type Client, createClient, ProblemError, unwrap } from "../../server/client.ts";
 import { distrust, forgetKey, provenKey } from "./auth.ts";
-import { NotProved, prove } from "./proof.ts";
+import { NotProved, prove, proveAll } from "./proof.ts";
 
 export { ProblemError, unwrap };
 
 /**
  * The typed HTTP client with this page's key, for one project or for none. It sends the key only to
- * a daemon that has proved itself, and asks the person when the daemon requires a proof: by default
- * for each request alone.
+ * a daemon that has proved itself, and asks the person when the daemon requires a proof.
  */
-export function api(
-  project?: string,
-  asks: Prove = (challenge) => prove(challenge, api()),
-): Client {
+export function api(project?: string): Client {
   return createClient({
     url: location.origin,
     project,
     fetch: send,
-    prove: asks,
+    prove: (challenge) => prove(challenge, api()),
+    proveAll: (challenges) => proveAll(challenges, api()),
   });
 }
 

@@ -6,6 +6,7 @@ import type { DaemonStatus } from "../../server/global/schema.ts";
 import type { Workspace } from "../../server/workspaces/schema.ts";
 import { api, explain, unwrap } from "./client.ts";
 import { openEvents } from "./events.ts";
+import { Pace } from "./pace.ts";
 import { loadProof } from "./proof.ts";
 
 /** The daemon's status: version, port, projects. */
@@ -17,8 +18,11 @@ export const workspaces = signal<Workspace[] | null>(null);
 /** The held actions of all projects, oldest first. */
 export const pending = signal<Action[] | null>(null);
 
-/** Why the last load failed; null after a successful load. */
+/** Why the last load of the queue failed; null after a successful load. */
 export const loadProblem = signal<string | null>(null);
+
+/** Why the last load of the daemon's status failed; null after a successful load. */
+export const machineProblem = signal<string | null>(null);
 
 /** Milliseconds since 1970, updated every second for relative times. */
 export const now = signal(Date.now());
@@ -36,28 +40,36 @@ export const pendingByProject = computed(() => {
 });
 
 const details = new Map<string, Signal<Loaded>>();
+/** The details on the page, each with the pace of its reads. */
+const watched = new Map<string, Pace>();
 const listeners = new Set<(event: StreamEvent | null) => void>();
 const KEPT_DETAILS = 40;
 
 /** Loads the data that every page needs and keeps it up to date; returns how to stop. */
 export function openState(): () => void {
   const timer = setInterval(() => now.value = Date.now(), 1000);
-  const proofs = setInterval(() => void lookAtProof(), PROOF_MS);
+  const proofs = setInterval(() => {
+    void lookAtProof();
+    if (document.visibilityState === "visible") machine.ask();
+  }, PROOF_MS);
   const close = openEvents({
     event: (event) => {
-      if (event.topic === "approvals") schedule();
+      if (event.topic === "approvals") queue.ask();
+      if (changesMachine(event)) machine.ask();
       if (event.type === "proof.changed") void lookAtProof();
-      if (event.id && details.has(event.id)) void refresh(event.id, event.project_id);
+      if (event.id) noteChange(event.id);
       for (const listener of listeners) listener(event);
     },
     resync: () => {
-      schedule();
+      queue.ask();
+      machine.ask();
       void lookAtProof();
-      for (const id of details.keys()) void refresh(id);
+      for (const id of details.keys()) noteChange(id);
       for (const listener of listeners) listener(null);
     },
   });
-  schedule();
+  queue.ask();
+  machine.ask();
   return () => {
     clearInterval(timer);
     clearInterval(proofs);
@@ -87,7 +99,13 @@ export function detailOf(id: string, project?: string): Signal<Loaded> {
     details.set(id, known);
     return known;
   }
-  const made = signal<Loaded>(null);
+  const made = signal<Loaded>(null, {
+    watched: () => watched.set(id, new Pace(() => refresh(id))),
+    unwatched: () => {
+      watched.get(id)?.stop();
+      watched.delete(id);
+    },
+  });
   details.set(id, made);
   for (const old of details.keys()) {
     if (details.size > KEPT_DETAILS && old !== id) details.delete(old);
@@ -114,6 +132,11 @@ export async function refresh(id: string, project?: string): Promise<void> {
   }
 }
 
+/** Reads the daemon's projects and workspaces again, after this page has changed them. */
+export function refreshMachine(): void {
+  machine.ask();
+}
+
 /** The ids of actions that were decided on this page. */
 export const decidedHere = new Set<string>();
 
@@ -124,38 +147,46 @@ export function removeDecided(action: Action): void {
   void refresh(action.id, action.project_id);
 }
 
-// A busy agent changes the queue many times a second; a few updates are enough for a person.
-const PAUSE_MS = 100;
-let loading = false;
-let again = false;
-
-// Events that arrive during a load cause one more load in all.
-function schedule(): void {
-  if (loading) {
-    again = true;
-    return;
-  }
-  loading = true;
-  void load().finally(() => {
-    loading = false;
-    if (again) setTimeout(schedule, PAUSE_MS);
-    again = false;
-  });
+// A record on the page is read again; another one is read when it is needed next.
+function noteChange(id: string): void {
+  const pace = watched.get(id);
+  if (pace) pace.ask();
+  else details.delete(id);
 }
 
-async function load(): Promise<void> {
+/** Whether the event may change the status of the daemon or the list of projects. */
+function changesMachine({ topic, type, project_id }: StreamEvent): boolean {
+  if (!daemon.peek()?.projects.some(({ id }) => id === project_id)) return true;
+  return topic === "approvals" && !/^(?:action|vote|grant|reminder|escalation)\./.test(type);
+}
+
+/** Reads the daemon's status and the workspaces again. */
+export const rereadMachine = (): void => machine.ask();
+
+const queue = new Pace(loadQueue);
+const machine = new Pace(loadMachine);
+
+async function loadQueue(): Promise<void> {
   try {
-    const [status, sets, held] = await Promise.all([
-      unwrap(api().api.daemon.status.$get()),
-      unwrap(api().api.workspaces.$get()),
-      unwrap(api().api.global.approvals.pending.$get({ query: {} })),
-    ]);
-    daemon.value = status;
-    workspaces.value = sets.items;
-    pending.value = [...held.items].sort(byAge);
+    const { items } = await unwrap(api().api.global.approvals.pending.$get({ query: {} }));
+    pending.value = [...items].sort(byAge);
     loadProblem.value = null;
   } catch (error) {
     loadProblem.value = explain(error);
+  }
+}
+
+async function loadMachine(): Promise<void> {
+  try {
+    const [status, sets] = await Promise.all([
+      unwrap(api().api.daemon.status.$get()),
+      unwrap(api().api.workspaces.$get()),
+    ]);
+    daemon.value = status;
+    workspaces.value = sets.items;
+    machineProblem.value = null;
+  } catch (error) {
+    machineProblem.value = explain(error);
   }
 }
 
@@ -182,16 +213,14 @@ export function useLive(
 ): void {
   useEffect(() => {
     const ended = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const pace = new Pace(() => read(ended.signal), REFRESH_MS);
     void read(ended.signal);
     const stop = onEvent((event) => {
-      if (event && !wants(event)) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => void read(ended.signal), REFRESH_MS);
+      if (!event || wants(event)) pace.ask();
     });
     return () => {
       ended.abort();
-      clearTimeout(timer);
+      pace.stop();
       stop();
     };
   }, [key]);

@@ -28,6 +28,11 @@ export function useProjects(): HubProject[] {
   return projects.filter(({ workspace_ids }) => workspace_ids.includes(workspace.id));
 }
 
+/** The name of a project; its id until the projects are loaded. */
+export function nameOfProject(id: string): string {
+  return daemon.value?.projects.find((project) => project.id === id)?.name ?? id;
+}
+
 /** The held actions in the projects of the selected workspace; null until loaded. */
 export function usePending(): Action[] | null {
   const narrowed = useWorkspace() !== null;

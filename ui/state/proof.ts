@@ -2,11 +2,17 @@ import { computed, signal } from "@preact/signals";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { Challenge, EnrolledKey, Proof, ProofStatus } from "../../server/proof/schema.ts";
 
-/** How a person proves a decision, and the enrolled key; null until loaded. */
+/** How a person proves a decision, and the enrolled keys; null until loaded. */
 export const proof = signal<ProofStatus | null>(null);
 
-/** The enrolled key; null when there is none. */
-export const enrolled = computed(() => proof.value?.enrolled[0] ?? null);
+/** The key of the person who is logged in; null when they have none. */
+export const enrolled = computed(() => keyOfPerson(proof.value));
+
+/** Whether somebody has a key here, and the person who is logged in has none. */
+export const isWithoutKey = computed(() => {
+  const kind = proof.value?.kind;
+  return (kind === "passphrase" || kind === "passkey") && enrolled.value === null;
+});
 
 /** Signs with the key of the passphrase, which is in the memory of this page only. */
 export interface Signer {
@@ -25,7 +31,7 @@ export const unlocked = signal<Unlocked | null>(null);
 /** An open question to the person, for the passphrase or the passkey. */
 export interface Asking {
   key: EnrolledKey;
-  /** What is to be signed; empty when the person only unlocks the page. */
+  /** The challenges to sign; empty when the person only unlocks the page. */
   challenges: readonly Challenge[];
   /** Takes the proofs of a passkey, one for each challenge; null once the page is unlocked. */
   answer(given: readonly Proof[] | null): void;
@@ -46,7 +52,11 @@ let cancelled = 0;
 export async function loadProof(client: Client): Promise<void> {
   const status = await unwrap(client.api.proof.$get());
   proof.value = status;
-  if (unlocked.peek() && unlocked.peek()?.key_id !== status.enrolled[0]?.key_id) lock();
+  if (unlocked.peek() && unlocked.peek()?.key_id !== keyOfPerson(status)?.key_id) lock();
+}
+
+function keyOfPerson(status: ProofStatus | null): EnrolledKey | null {
+  return status?.enrolled.find(({ member_id }) => member_id === status.member_id) ?? null;
 }
 
 /**
@@ -59,7 +69,10 @@ export async function prove(challenge: Challenge, client: Client): Promise<Proof
 }
 
 /** Signs several challenges; a passkey signs them with one answer. @throws NotProved */
-function proveAll(challenges: readonly Challenge[], client: Client): Promise<readonly Proof[]> {
+export function proveAll(
+  challenges: readonly Challenge[],
+  client: Client,
+): Promise<readonly Proof[]> {
   const round = cancelled;
   const signed = last.then(() => {
     if (round !== cancelled) throw notProved();
@@ -67,39 +80,6 @@ function proveAll(challenges: readonly Challenge[], client: Client): Promise<rea
   });
   last = signed.catch(() => {});
   return signed;
-}
-
-/** Requests that run at once and wait for one answer of the person. */
-export class Together {
-  readonly #client: Client;
-  #open: number;
-  #waiting: { challenge: Challenge; resolve: (given: Promise<Proof>) => void }[] = [];
-
-  /** @param requests how many there are; each of them ends with `end` */
-  constructor(requests: number, client: Client) {
-    this.#open = requests;
-    this.#client = client;
-  }
-
-  /** Waits until each open request has brought its challenge. @throws NotProved */
-  readonly prove = (challenge: Challenge): Promise<Proof> =>
-    new Promise((resolve) => {
-      this.#waiting.push({ challenge, resolve });
-      this.#ask();
-    });
-
-  /** One of the requests has its answer. */
-  end(): void {
-    this.#open -= 1;
-    this.#ask();
-  }
-
-  #ask(): void {
-    if (this.#waiting.length === 0 || this.#waiting.length < this.#open) return;
-    const all = this.#waiting.splice(0);
-    const given = proveAll(all.map(({ challenge }) => challenge), this.#client);
-    all.forEach(({ resolve }, at) => resolve(given.then((proofs) => proofs[at]!)));
-  }
 }
 
 async function sign(
@@ -112,7 +92,9 @@ async function sign(
     await loadProof(client);
     key = keyFor(first);
   }
-  if (key === null) throw new NotProved("No key of yours is enrolled; open Settings to set one.");
+  if (key === null) {
+    throw new NotProved("You have no key of your own; ask an admin for a login link.");
+  }
   const held = key.kind === "passphrase" ? currentKey(key) : null;
   const given = held ? null : await ask(key, challenges);
   if (given) return given;

@@ -11,7 +11,7 @@ import { CLI_TARGET, isLoopback, parseTarget, type Target } from "../execute/tar
 import { createUniq, isCredential } from "../execute/request.ts";
 import type { Operation } from "../generate/operation.ts";
 import { runCommand, type RunOptions } from "../options.ts";
-import { findingsOf } from "../report/findings.ts";
+import { findingsOf, type Logins } from "../report/findings.ts";
 import { createRenderer } from "../report/render.ts";
 import { parseReport, writeReports } from "../report/reports.ts";
 import type { Execution, Scenario } from "../schema.ts";
@@ -56,14 +56,23 @@ async function runScenarios(options: RunOptions, io: Io): Promise<number> {
   const untested = untestedOf(scenarios, rehearsal?.controls);
   const summary = { target: target?.url ?? null, duration_ms, stopped, untested };
   const judged = baseline ? acceptFailures(scenarios, executions, baseline) : executions;
-  const login = Object.keys({ ...options.as.values().next().value, ...options.header })
-    .filter(isCredential);
-  const findings = findingsOf({ scenarios, executions: judged }, { target: summary.target, login });
+  const findings = findingsOf({ scenarios, executions: judged }, {
+    target: summary.target,
+    ...loginsOf(options),
+  });
   const result = secrets.redact({ ...summarize(scenarios, judged, summary), findings });
   renderer.end(result);
   writeReports(reports, result, io, { started_at });
   if (options.repro && target) await packFailures(result, target, options, { io, secrets });
   return result.exit_code;
+}
+
+/** The names of the headers that log the run in, without their values. */
+function loginsOf({ as: identities, header }: RunOptions): Logins {
+  return {
+    login: Object.keys({ ...identities.values().next().value, ...header }).filter(isCredential),
+    identities: new Map([...identities].map(([name, given]) => [name, Object.keys(given)])),
+  };
 }
 
 /**
@@ -247,21 +256,34 @@ function scheduleOptions(
 function select(scenarios: Scenario[], options: RunOptions): Scenario[] {
   const { filter } = options;
   // A pasted title holds braces and brackets, which are no pattern.
-  const isTitle = scenarios.some(({ title }) => title === filter);
-  const pattern = isTitle ? null : patternOf(filter);
+  const pasted = titleIn(filter, scenarios);
+  const pattern = pasted === null ? patternOf(filter, scenarios) : null;
   return scenarios.filter((scenario) =>
-    (!isTitle || scenario.title === filter) &&
+    (pasted === null || scenario.title === pasted) &&
     (!pattern || pattern.test(`${scenario.scenario_id} ${scenario.title}`)) &&
     (options.priority.length === 0 || options.priority.includes(scenario.priority)) &&
     (options.area.length === 0 || options.area.includes(scenario.confidence_area))
   );
 }
 
-function patternOf(filter: string | undefined): RegExp | null {
+/** The whole title that was pasted, perhaps with its id, priority or CWE around it; else null. */
+function titleIn(filter: string | undefined, scenarios: Scenario[]): string | null {
+  const around =
+    /^(?:[✗✓?–]?\s*TS-\d+\s+(?:(?:critical|high|medium|low):\s+)?)?(.*?)(?:\s+\(CWE-\d+\))?$/u;
+  const words = around.exec(filter?.trim() ?? "")?.[1];
+  const titles = new Set(scenarios.map(({ title }) => title));
+  return [filter, words].find((text) => text !== undefined && titles.has(text)) ?? null;
+}
+
+function patternOf(filter: string | undefined, scenarios: Scenario[]): RegExp | null {
   if (filter === undefined) return null;
   try {
     return new RegExp(filter, "iu");
   } catch (cause) {
+    // A part of a title, such as `GET /orders/{id}`, is no regular expression.
+    if (scenarios.some(({ title }) => title.includes(filter))) {
+      return new RegExp(filter.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "iu");
+    }
     throw new ToolError(`Cannot read --filter "${filter}": it is not a regular expression`, {
       cause,
     });

@@ -1,6 +1,6 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import { formatFinding, readDocument } from "../document.ts";
-import { EXIT } from "../errors.ts";
+import { formatFinding, type ReadDocument, readDocument } from "../document.ts";
+import { EXIT, ToolError } from "../errors.ts";
 import type { Io } from "../../io.ts";
 import { readText } from "../sources.ts";
 
@@ -13,7 +13,7 @@ export function createCommand(io: Io, exit: (code: number) => void): CommandUnkn
     .argument("<files...>", "scenario files")
     .option("--json", "print the findings as JSON")
     .action((files: string[], options: { json?: boolean }) => {
-      const read = files.map((name) => ({ name, ...readDocument(readText(name, io.cwd)) }));
+      const read = files.map((name) => ({ name, ...readFile(name, io.cwd) }));
       const bad = read.some(({ findings }) => findings.length > 0);
       if (options.json) {
         const found = read.map(({ name, scenarios, findings }) => ({
@@ -33,4 +33,15 @@ export function createCommand(io: Io, exit: (code: number) => void): CommandUnkn
       }
       if (bad) exit(EXIT.error);
     });
+}
+
+/** The content of a file; an unreadable one is a finding, so that the others are told too. */
+function readFile(name: string, cwd: string): ReadDocument {
+  try {
+    return readDocument(readText(name, cwd));
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    const { message } = error;
+    return { scenarios: [], findings: [{ pointer: "", line: 1, column: 1, message }] };
+  }
 }

@@ -23,6 +23,18 @@ export function recordsOf(body: string): unknown[] | null {
   return list ? (list as unknown[]).slice(0, ITEMS) : null;
 }
 
+/** Members beside the list of a page. */
+const BESIDE = /^(status|success|message|ok|count|total|page|pages|limit|offset|size|next|prev)/i;
+
+/** True for a page without records: a list, or a list among counts and messages. */
+export function isEmptyList(body: string): boolean {
+  const value = parse(body);
+  if (Array.isArray(value)) return value.length === 0;
+  if (!isObject(value)) return false;
+  const others = Object.entries(value).filter(([name]) => !BESIDE.test(name));
+  return others.length === 1 && Array.isArray(others[0]![1]) && others[0]![1].length === 0;
+}
+
 /** The first text or number with this name in a JSON text, the outermost first; null without one. */
 export function deepMember(text: string, name: string): string | null {
   return objectsIn(parse(text)).flatMap((one) =>
@@ -60,10 +72,15 @@ export function identityOf(record: unknown): string {
 const PRIVATE =
   /pass|secret|token|balance|card|iban|account|address|e-?mail|phone|amount|total|salary|payment|pin$/i;
 
-/** True when a list shows a whole record that has no private member: it may be for everybody. */
-export function isShared(record: string, list: string): boolean {
+/** True for a record with a member that is nobody else's business. */
+export function hasPrivateMember(record: string): boolean {
+  return objectsOf(record).some((one) => Object.keys(one).some((name) => PRIVATE.test(name)));
+}
+
+/** True when a list shows the whole record. */
+export function isListed(record: string, list: string): boolean {
   const shown = parse(record);
-  if (!isObject(shown) || Object.keys(shown).some((name) => PRIVATE.test(name))) return false;
+  if (!isObject(shown)) return false;
   const whole = JSON.stringify(sorted(shown));
   return (recordsOf(list) ?? []).some((one) => JSON.stringify(sorted(one)) === whole);
 }

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 
 /** A way to change a JSON Web Token that a correct service notices. */
-export const Forgery = z.enum(["signature", "none", "weak_key", "expired"]);
+export const Forgery = z.enum(["signature", "none", "weak_key", "expired", "audience", "endless"]);
 export type Forgery = z.infer<typeof Forgery>;
 
 const JWT = /\b(eyJ[\w-]+)\.(eyJ[\w-]+)\.([\w-]*)/;
@@ -56,9 +56,27 @@ function forgedToken([head, claims, signature]: Parts, forgery: Forgery): string
   if (forgery === "none") return `${encode({ alg: "none", typ: "JWT" })}.${claims}.`;
   const key = weakKey([head, claims, signature]);
   if (key === null) return null;
-  const content = { ...decode(claims), ...(forgery === "expired" ? { exp: 1 } : { forged: true }) };
+  const content = claimsFor(decode(claims), forgery);
+  if (content === null) return null;
   const unsigned = `${head}.${encode(content)}`;
   return `${unsigned}.${sign(unsigned, key, head)}`;
+}
+
+/** The seconds of a year. */
+const YEAR = 365 * 24 * 3_600;
+
+/**
+ * The claims with what the forgery changes. Null where the token names no audience to change, or
+ * has an end.
+ */
+function claimsFor(claims: Record<string, unknown>, forgery: Forgery) {
+  if (forgery === "expired") return { ...claims, exp: 1 };
+  if (forgery === "weak_key") return { ...claims, forged: true };
+  if (forgery === "endless") {
+    const { exp, iat } = claims;
+    return exp === undefined && typeof iat === "number" ? { ...claims, iat: iat - YEAR } : null;
+  }
+  return "aud" in claims ? { ...claims, aud: "https://another.example" } : null;
 }
 
 function weakKey([head, claims, signature]: Parts): string | null {

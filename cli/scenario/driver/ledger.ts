@@ -3,7 +3,7 @@ import { mergeHeaders, withoutCredentials } from "../execute/request.ts";
 import { type Race, raceRequests } from "../execute/race/race.ts";
 import type { Strategy } from "../execute/race/strategy.ts";
 import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "../execute/http.ts";
-import type { Target } from "../execute/target.ts";
+import { isLoopback, type Target } from "../execute/target.ts";
 
 /** One request that the tool sent for a scenario. No other evidence counts. */
 export interface LedgerEntry {
@@ -54,6 +54,11 @@ export class RequestLedger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
+  }
+
+  /** True for a target on this machine. */
+  get isLocal(): boolean {
+    return isLoopback(this.#options.target);
   }
 
   /** Sends one request. @throws Refusal outside the budget or the rules */

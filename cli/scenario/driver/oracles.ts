@@ -19,6 +19,8 @@ export function judgeOracle(
   if (step.opens_unlike !== undefined) return judgeOpening(step, what, exchange, answers);
   if (step.grants) return judgeGrants(step, what, exchange);
   if (step.tells_apart !== undefined) return judgeEnumeration(step, what, exchange, answers);
+  if (step.granted) return judgeGranted(step, what, exchange, answers);
+  if (step.effect) return judgeEffect(step, exchange, answers);
   if (step.refuses) {
     return isSuccess(exchange.status)
       ? failed(`${what} was answered ${exchange.status} instead of refusing it`)
@@ -54,6 +56,9 @@ function judgeOpening(
 ): Verdict | null {
   const unknown = answers.get(step.opens_unlike!);
   if (!unknown || !isSuccess(exchange.status)) return null;
+  const never = answers.get(step.closed_unlike ?? "");
+  // A rule for the characters of a password is no query.
+  if (never && isSuccess(never.status) && saysTheSame(never.body, exchange.body)) return null;
   const isOpen = isSuccess(unknown.status)
     ? step.method === "GET" && recordsOf(unknown.body)?.length === 0 &&
       (recordsOf(exchange.body)?.length ?? 0) > 0
@@ -88,6 +93,54 @@ function judgeGrants(
   return null;
 }
 
+/** A change that was accepted counts as one unless something shows that it had no effect. */
+function judgeEffect(
+  { effect }: PlaybookStep,
+  { status: nobody }: HttpExchange,
+  answers: Answers,
+): Verdict | null {
+  const { of: name, members } = effect!;
+  const [tried, before, after] = [name, effect!.before ?? "", effect!.after ?? ""]
+    .map((one) => answers.get(one));
+  if (!tried || [401, 403, 404].includes(tried.status!)) return null;
+  if (!isSuccess(tried.status)) {
+    return inconclusive(`Proves nothing: "${name}" was answered ${tried.status}`);
+  }
+  const tells = (one: HttpExchange | undefined) =>
+    isSuccess(one?.status ?? null) &&
+    objectsOf(one!.body).some((object) => members.some((member) => Object.hasOwn(object, member)));
+  const isShown = tells(before) && tells(after);
+  if (isShown && saysTheSame(before!.body, after!.body)) {
+    return inconclusive(`Cannot tell: "${name}" was answered ${tried.status}, and changed nothing`);
+  }
+  if (!isShown && isSuccess(nobody)) {
+    return inconclusive(
+      `Cannot tell: "${name}" was answered ${tried.status}, and a name that nobody has ${nobody} too`,
+    );
+  }
+  return failed(`"${name}" was answered ${tried.status} instead of 401, 403 or 404`);
+}
+
+/** The answer to a creation shows the privilege in a place where the plain one shows another value. */
+function judgeGranted(
+  { granted }: PlaybookStep,
+  what: string,
+  { status, body }: HttpExchange,
+  answers: Answers,
+): Verdict | null {
+  const { unlike, member, value } = granted!;
+  const plain = objectsOf(answers.get(unlike)?.body ?? "").find((one) =>
+    Object.hasOwn(one, member)
+  );
+  if (!plain || !isSuccess(status) || sameValue(plain[member], value)) return null;
+  // An echo of the request has other members than the record.
+  const names = Object.keys(plain).sort().join();
+  const record = objectsOf(body).find((one) => Object.keys(one).sort().join() === names);
+  return record && sameValue(record[member], value)
+    ? failed(`${what} shows "${member}": ${JSON.stringify(value)}, as it was sent`)
+    : null;
+}
+
 function sameValue(one: unknown, other: unknown): boolean {
   if (typeof other === "number") return Number(one) === other;
   if (typeof other === "boolean") return one === other || one === Number(other);
@@ -105,6 +158,11 @@ function judgeEnumeration(
   if (!other || other.status === null || exchange.status === null) return null;
   if (other.status >= 500 || exchange.status >= 500 || [other, exchange].some(isLimited)) {
     return inconclusive(`Proves nothing: answered ${other.status} and ${exchange.status}`);
+  }
+  if (other.status === 422 && exchange.status === 422) {
+    return inconclusive(
+      `Proves nothing: both were answered 422, before anybody looked at the user`,
+    );
   }
   if (other.status !== exchange.status) {
     return failed(

@@ -1,14 +1,17 @@
 import { type HttpExchange, type HttpRequest, isSuccess } from "../execute/http.ts";
 import { leakOf } from "../execute/leaks.ts";
-import { failed, inconclusive, passed, type Verdict } from "../execute/verdict.ts";
+import { failed, howMany, inconclusive, passed, type Verdict } from "../execute/verdict.ts";
 import { valueAt } from "../json.ts";
 import type { Scenario } from "../schema.ts";
+import { listenForCalls } from "./listener.ts";
 import { judgeOracle } from "./oracles.ts";
 import {
   changedMember,
   deepMember,
+  hasPrivateMember,
   identityOf,
-  isShared,
+  isEmptyList,
+  isListed,
   recordsOf,
   saysTheSame,
 } from "./compare.ts";
@@ -63,11 +66,16 @@ async function runStep(step: PlaybookStep, run: Run): Promise<Verdict | null> {
     headers: Object.fromEntries(headers),
     body: step.body === undefined ? undefined : fill(step.body),
   };
-  if (/\{\{\w+\}\}/.test(request.path)) {
+  if (/\{\{(?!listener\}\})\w+\}\}/.test(request.path)) {
     return inconclusive(`"${step.name}" lacks a value it needs`);
   }
   const as = step.as ?? null;
   if (step.race) return await runVolley({ step, request, as }, run.ledger);
+  if (step.attempts) return await runAttempts(step.attempts, { step, request, as }, run.ledger);
+  if (step.quick) return await runDelay(step.quick, { step, request, as }, run.ledger);
+  if (step.calls_unlike !== undefined) {
+    return await runCall(run.answers.get(step.calls_unlike), { step, request, as }, run.ledger);
+  }
   const { entry, exchange } = await run.ledger.send(request, as, step.forge);
   const { answers } = run;
   const filled = step.grants
@@ -134,9 +142,129 @@ function judgeStep(
   return wrong === null ? null : answer(step, `${what} ${wrong}`);
 }
 
+interface Sent {
+  step: PlaybookStep;
+  request: HttpRequest;
+  as: string | null;
+}
+
+/** By these a service tells that too many were sent, or that a login is locked. */
+const LIMITS = [403, 423, 429, 503];
+/** A service that lets each attempt wait longer limits them too. */
+const SLOWED_MS = 1_000;
+
+/** The same refused request again and again, until the service limits it. */
+async function runAttempts(
+  attempts: number,
+  { step, request, as }: Sent,
+  ledger: RequestLedger,
+): Promise<Verdict | null> {
+  const statuses: number[] = [];
+  for (let n = 0; n < attempts; n++) {
+    const { exchange } = await ledger.send(request, as);
+    const { status, headers, error, duration_ms } = exchange;
+    if (error !== null || status === null) return inconclusive(`Proves nothing: ${error}`);
+    if (status >= 500 && status !== 503) {
+      return inconclusive(`Proves nothing: "${step.name}" made the server fail with ${status}`);
+    }
+    const isLimit = LIMITS.includes(status) && n > 0;
+    // Some services refuse with a 2xx. Another refusal says that nobody looked at the password.
+    const isRefusal = isSuccess(status)
+      ? saysNo(exchange)
+      : [401, 403, 404].includes(status) || (status === 400 && saysWrongSecret(exchange));
+    if (!isRefusal && !isLimit) {
+      return inconclusive(`Proves nothing: "${step.name}" was answered ${status}`);
+    }
+    const waits = headers.some(([name]) => name.toLowerCase() === "retry-after");
+    const isSlowed = n > 0 && duration_ms >= SLOWED_MS;
+    if (waits || isSlowed || (isLimit && status !== statuses[0])) return null;
+    statuses.push(status);
+  }
+  const seen = [...new Set(statuses)].join(", ");
+  return failed(
+    `${attempts} times "${step.name}" in a row: each was answered (${seen}), none limited`,
+  );
+}
+
+/** True for a refusal in words, without a token or a cookie. */
+function saysNo({ headers, body }: HttpExchange): boolean {
+  const isCookie = headers.some(([name]) => name.toLowerCase() === "set-cookie");
+  const isLogin = isCookie || /"[\w-]*token"|\beyJ/i.test(body);
+  return !isLogin && /fail|error|invalid|incorrect|not correct|wrong|denied|unauthori/i.test(body);
+}
+
+/** True for a refusal of the secret itself, and not of its form. */
+function saysWrongSecret({ body }: HttpExchange): boolean {
+  return /\b(invalid|incorrect|wrong|expired)\b[^"]{0,30}\b(pin|code|otp|password|credentials)\b/i
+    .test(body);
+}
+
+/** How long the database is asked to wait at least, in an answer. */
+const DELAYED_MS = 1_500;
+
+/** A text by which the service works for long, with a control without that. */
+async function runDelay(
+  quick: NonNullable<PlaybookStep["quick"]>,
+  { step, request, as }: Sent,
+  ledger: RequestLedger,
+): Promise<Verdict | null> {
+  const timed = async (one: HttpRequest) => (await ledger.send(one, as)).exchange.duration_ms;
+  const first = await timed(request);
+  if (first < DELAYED_MS) return null;
+  const control = await timed({ ...request, ...quick });
+  const second = control < DELAYED_MS / 2 ? await timed(request) : 0;
+  // The first slow text may be just above the bound, and below it the second time.
+  const isSlow = quick.shows === undefined
+    ? second >= DELAYED_MS
+    : second >= DELAYED_MS / 2 && second > 4 * control;
+  if (!isSlow) {
+    return inconclusive(
+      `Proves nothing: "${step.name}" took ${first} ms, without it ${control} ms`,
+    );
+  }
+  return failed(
+    `"${step.name}" took ${first} and ${second} ms, the same without that ${control} ms: ` +
+      (quick.shows ?? "the text reaches the query"),
+  );
+}
+
+/** How long after its answer a target may still call. */
+const CALL_MS = 1_000;
+
+/** Names an address of this machine, and fails where the target calls it. */
+async function runCall(
+  usual: HttpExchange | undefined,
+  { step, request, as }: Sent,
+  ledger: RequestLedger,
+): Promise<Verdict | null> {
+  if (!ledger.isLocal) {
+    return inconclusive("Cannot tell: the target is on another machine, and cannot call this one");
+  }
+  const listener = await listenForCalls();
+  const insert = (text: string) =>
+    text.replaceAll(/\{\{listener\}\}|%7B%7Blistener%7D%7D/g, listener.url);
+  try {
+    const { body, path } = request;
+    const call = { ...request, path: insert(path), ...(body ? { body: insert(body) } : {}) };
+    const { entry, exchange } = await ledger.send(call, as);
+    const { error, status } = exchange;
+    if (await listener.isCalled(error === null ? CALL_MS : 0)) {
+      return failed(
+        `"${step.name}" (${entry.id}) made the server call an address of its own machine`,
+      );
+    }
+    if (error !== null) return inconclusive(`Proves nothing: ${error}`);
+    const isRefused = status! < 500 && isSuccess(usual?.status);
+    if (isSuccess(status) || isRefused) return null;
+    return inconclusive(`Proves nothing: "${step.name}" was answered ${status}`);
+  } finally {
+    await listener.close();
+  }
+}
+
 /** A volley, and one request more when several won: a request that may be repeated is no race. */
 async function runVolley(
-  { step, request, as }: { step: PlaybookStep; request: HttpRequest; as: string | null },
+  { step, request, as }: Sent,
   ledger: RequestLedger,
 ): Promise<Verdict | null> {
   const entry = await ledger.race(request, step.race!, as);
@@ -146,7 +274,7 @@ async function runVolley(
   const { exchange } = await ledger.send(request, as);
   if (!isSuccess(exchange.status)) return verdict;
   return inconclusive(
-    `Proves no race: ${won} of ${step.race} succeeded, and one more afterwards did too, ` +
+    `Proves no race: ${howMany(won, step.race!)} succeeded, and one more afterwards did too, ` +
       "so the request may be repeated",
   );
 }
@@ -160,15 +288,38 @@ function judgeDenied(
   { status, body }: HttpExchange,
   { answers }: Seen,
 ): Verdict | null {
+  if (step.exists && status === 404) return inconclusive(`Proves nothing: ${what} found no record`);
   if (DENIALS.includes(status!)) return null;
   if (!isSuccess(status)) {
     return inconclusive(`Proves nothing: ${what} was answered ${status}, for another reason`);
   }
-  const list = step.shared_in === undefined ? undefined : answers.get(step.shared_in);
-  if (list && isSuccess(list.status) && isShared(body, list.body)) {
-    return inconclusive(`Not tested: "${step.shared_in}" shows the record to everybody`);
+  // A list that leaves out what belongs to others is a refusal too.
+  if (step.method === "GET" && !step.forge && isEmptyList(body)) {
+    return inconclusive(`Cannot tell: ${what} was answered ${status} with an empty list`);
   }
+  const shared = step.guarded && whyShared(step.guarded, body, answers);
+  if (shared) return inconclusive(`Cannot tell: ${what} was answered ${status}, but ${shared}`);
   return failed(`${what} was answered ${status} instead of 401, 403 or 404`);
+}
+
+/** Why a record that another identity is shown may be meant for everybody; null for a private one. */
+function whyShared(
+  { record, list, parent, by_address }: NonNullable<PlaybookStep["guarded"]>,
+  body: string,
+  answers: Seen["answers"],
+): string | null {
+  const of = (name: string | undefined) => name === undefined ? undefined : answers.get(name);
+  const read = of(record);
+  if (read && !isSuccess(read.status)) return null;
+  const shown = read?.body ?? body;
+  if (hasPrivateMember(shown)) return null;
+  const listed = of(list);
+  if (listed && isSuccess(listed.status)) {
+    return isListed(shown, listed.body) ? `"${list}" shows the record to everybody` : null;
+  }
+  const above = of(parent);
+  if (by_address || (above && DENIALS.includes(above.status!))) return null;
+  return "nothing shows that the record is private";
 }
 
 /** A volley fails when more than one of its requests wins. */
@@ -179,7 +330,9 @@ function judgeVolley(step: PlaybookStep, entry: LedgerEntry): Verdict | null {
   const answers = entry.race?.winning_answers ?? 0;
   if (step.same_answer ? answers > 1 : winners.length > 1) {
     const how = step.same_answer ? `, with ${answers} different answers` : "";
-    return failed(`${what}: ${winners.length} of ${step.race} requests won${how}`);
+    return failed(
+      `${what}: ${howMany(winners.length, step.race!)} succeeded; only one should${how}`,
+    );
   }
   const crash = statuses.find((status) => status !== null && status >= 500);
   if (crash) return failed(`${what} made the server fail with ${crash}`);

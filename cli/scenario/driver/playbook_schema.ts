@@ -28,10 +28,34 @@ export const PlaybookStep = z.looseObject({
   expect: z.array(Expected).optional(),
   /** A 2xx fails; 401, 403 or 404 is right; anything else decides nothing. */
   denied: z.boolean().optional(),
+  /** With `denied`: a 404 decides nothing, because only a record that exists shows the rights. */
+  exists: z.boolean().optional(),
+  /**
+   * An earlier change that must have been refused, unless its members in two readings, or the same
+   * answer to this step for a name that nobody has, show that it did nothing.
+   */
+  effect: z.object({
+    of: z.string(),
+    before: z.string().optional(),
+    after: z.string().optional(),
+    members: z.array(z.string()),
+  }).optional(),
   /** The step proves that the request works for its owner: without a 2xx nothing is decided. */
   control: z.boolean().optional(),
-  /** With `denied`: an earlier list. If it shows the same record, the record may be for everybody. */
-  shared_in: z.string().optional(),
+  /**
+   * With `denied`: a success fails only where something shows that the record is private: its
+   * address, its members, a list that leaves it out or a parent that is refused.
+   */
+  guarded: z.object({
+    /** The step that read the record; left out, this step. */
+    record: z.string().optional(),
+    /** The earlier list of the same identity. */
+    list: z.string().optional(),
+    /** The earlier reading of the parent record by the same identity. */
+    parent: z.string().optional(),
+    /** The address names something private, such as an order. */
+    by_address: z.boolean(),
+  }).optional(),
   /** The earlier step whose body must be equal. */
   same_as: z.string().optional(),
   /** The earlier step whose body must differ. */
@@ -57,8 +81,23 @@ export const PlaybookStep = z.looseObject({
   breaks_unlike: z.string().optional(),
   /** The earlier step with an unknown value. Success of this step alone is an injection. */
   opens_unlike: z.string().optional(),
+  /** With `opens_unlike`: the earlier step with a condition that is never true. */
+  closed_unlike: z.string().optional(),
   /** The earlier refusal. A different one tells which users exist. */
   tells_apart: z.string().optional(),
+  /** Sends the step this often, until it is limited. Never limited fails. */
+  attempts: z.number().int().min(2).max(30).optional(),
+  /**
+   * The step makes the service work for long; this is the same request without that. Only the step
+   * being slow, twice, fails. `shows` says what it shows.
+   */
+  quick: z.object({ path: z.string(), body: z.string().optional(), shows: z.string().optional() })
+    .optional(),
+  /**
+   * `{{listener}}` in the step is an address of this machine. A request from the target to it
+   * fails; the earlier step is the same with a usual address.
+   */
+  calls_unlike: z.string().optional(),
   /** Changes the token of the identity in this way. */
   forge: Forgery.optional(),
   /** Records by a value that they hold: one as usual, and others with a member that was sent. */
@@ -66,6 +105,8 @@ export const PlaybookStep = z.looseObject({
     plain: z.string(),
     more: z.array(z.object({ name: z.string(), member: z.string(), value: z.json() })),
   }).optional(),
+  /** A privilege that was sent; the earlier step without it shows another value of that member. */
+  granted: z.object({ unlike: z.string(), member: z.string(), value: z.json() }).optional(),
   /** With `race`: several may succeed if their answers are equal. */
   same_answer: z.boolean().optional(),
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, Scenario } from "../schema.ts";
 import type { ExecuteOptions } from "./execute.ts";
 import { type HttpExchange, type HttpRequest, isSuccess, REFUSED, sendRequest } from "./http.ts";
@@ -13,6 +14,9 @@ interface Model {
   isProven: boolean;
 }
 
+/** How long a target that takes no connections may need to be started again. */
+const RESTART_MS = 5_000;
+const PAUSE_MS = 100;
 /** At most this many models are remembered. */
 const MODELS = 5;
 
@@ -26,6 +30,8 @@ export class Canary {
   #models: Model[] = [];
   #brokenBy: string | null = null;
   #loggedOutBy: string | null = null;
+  /** The latest scenario that ended. */
+  #last: string | null = null;
   /** Scenarios in flight: reading requests run in parallel. */
   readonly #running = new Set<string>();
 
@@ -38,7 +44,18 @@ export class Canary {
     if (scenario.exec?.mode !== "cli" && !isReading(scenario)) await this.#prove();
     this.#running.add(scenario.scenario_id);
     try {
-      return await this.#judge(scenario, await execute());
+      let execution = await execute();
+      // Nothing was sent, so the scenario is not why the target takes no connections.
+      if (!this.#brokenBy && neverSent(execution)) {
+        if (await this.#comesBack()) execution = await execute();
+        else if (this.#last !== null && this.#models.length === 0) this.#brokenBy = this.#last;
+      } else if (!this.#brokenBy && wasCutOff(execution) && await this.#comesBack()) {
+        // The one before may have stopped the target only now; a second time it is this one.
+        execution = await execute();
+      }
+      const judged = await this.#judge(scenario, execution);
+      this.#last = scenario.scenario_id;
+      return judged;
     } finally {
       this.#running.delete(scenario.scenario_id);
     }
@@ -54,6 +71,9 @@ export class Canary {
     // Another worker may have found the damage meanwhile.
     if (this.#brokenBy) return afterDamage(execution, this.#brokenBy);
     if (!asked) return execution;
+    if (asked.exchange.error === REFUSED && await this.#isBack(asked.model)) {
+      return this.#stopped(execution);
+    }
     if (fails(asked.exchange)) return this.#blame(execution, asked.model.request);
     const isRefused = asked.exchange.status === 401 || asked.exchange.status === 403;
     if (!asked.model.isLoggedIn || !isRefused) return execution;
@@ -65,7 +85,8 @@ export class Canary {
   #learn({ exec, ...scenario }: Scenario, execution: Execution): void {
     const { status, error = null } = responseOf(execution);
     const isWhole = execution.status === "passed" && error === null;
-    if (exec?.method !== "GET" || !isWhole || !isSuccess(status)) return;
+    // One that changes data would change it with every question.
+    if (exec?.method !== "GET" || scenario.changes || !isWhole || !isSuccess(status)) return;
     const isLoggedIn = exec.presumes?.includes("login") ?? false;
     if (isLoggedIn ? this.#models[0]?.isLoggedIn : this.#models.length >= MODELS) return;
     const request = requestOf({ ...scenario, exec }, this.#options);
@@ -109,6 +130,41 @@ export class Canary {
     return sendRequest(this.#options.target, request, this.#options);
   }
 
+  /** True when the target takes connections again soon, as one that is supervised does. */
+  async #isBack(model: Model): Promise<boolean> {
+    const end = performance.now() + RESTART_MS;
+    while (performance.now() < end) {
+      await sleep(PAUSE_MS);
+      if (!fails(await this.#send(model))) return true;
+    }
+    return false;
+  }
+
+  /** True when the target takes connections again soon. */
+  async #comesBack(): Promise<boolean> {
+    const { target } = this.#options;
+    const end = performance.now() + RESTART_MS;
+    while (performance.now() < end) {
+      const get = { method: "GET", path: "/", headers: {} };
+      const { error } = await sendRequest(target, get, this.#options);
+      // One that still ends may reset connections, and refuses the next.
+      if (error === null) return true;
+      await sleep(PAUSE_MS);
+    }
+    return false;
+  }
+
+  #stopped(execution: Execution): Execution {
+    const suspects = [...this.#running].sort();
+    const who = suspects.length === 1 ? "it" : `one of ${suspects.join(", ")}`;
+    return {
+      ...execution,
+      status: "failed",
+      reason: `${execution.reason}; and ${who} stopped the target, which was started again`,
+      evidence: { ...execution.evidence, canary: { stopped: true, suspects } },
+    };
+  }
+
   #forget(model: Model): void {
     this.#models = this.#models.filter((one) => one !== model);
   }
@@ -146,6 +202,14 @@ function afterDamage(execution: Execution, culprit: string): Execution {
     reason,
     evidence: { ...execution.evidence, after_damage_by: culprit },
   };
+}
+
+function neverSent({ status, reason }: Execution): boolean {
+  return status === "failed" && reason.includes(REFUSED);
+}
+
+function wasCutOff({ status, reason }: Execution): boolean {
+  return status === "failed" && /the connection was reset|the answer was cut off/.test(reason);
 }
 
 function responseOf({ evidence }: Execution): Partial<Pick<HttpExchange, "status" | "error">> {

@@ -22,13 +22,25 @@ export function withControl(
 ): Execution {
   const name = String(scenario.operation);
   const control = controls.get(name);
-  if (!control || control.succeeded) return execution;
+  if (!control) return execution;
+  if (control.succeeded) return isLost(execution, scenario) ? lost(execution, name) : execution;
   if (scenario.family === "good_case" && isSuccess(statusOf(execution))) {
     controls.set(name, { succeeded: true, reason: "" });
     return execution;
   }
   if (execution.status !== "passed" || hasOwnControl(scenario)) return execution;
   return { ...execution, status: "inconclusive", reason: `Not tested: ${name} never succeeded` };
+}
+
+/** True for a good case that passed by a refusal: what it needs was used up or deleted meanwhile. */
+function isLost(execution: Execution, { family }: Scenario): boolean {
+  const status = statusOf(execution) ?? 0;
+  return family === "good_case" && execution.status === "passed" && status >= 400;
+}
+
+function lost(execution: Execution, name: string): Execution {
+  const reason = `Not tested: ${name} answered ${statusOf(execution)}, after it had succeeded`;
+  return { ...execution, status: "inconclusive", reason };
 }
 
 /** The operations of these scenarios that never succeeded, each once. */

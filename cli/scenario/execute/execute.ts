@@ -13,7 +13,15 @@ import {
   type RequestOptions,
 } from "./request.ts";
 import type { Target } from "./target.ts";
-import { failed, inconclusive, judgeExchange, judgeRace, type Verdict } from "./verdict.ts";
+import {
+  allRefused,
+  failed,
+  howMany,
+  inconclusive,
+  judgeExchange,
+  judgeRace,
+  type Verdict,
+} from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
 /** The options of an execution. */
@@ -124,7 +132,7 @@ async function runRace(
   const verdict = judgeRace(race);
   const evidence = { race };
   if (exec!.sequence && verdict.status === "passed" && winnersOf(race) === 0) {
-    return { verdict: inconclusive(allRefused(race)), evidence };
+    return { verdict: inconclusive(`Proves nothing: ${allRefused(race)}`), evidence };
   }
   if (!exec!.sequence || verdict.status !== "failed" || winnersOf(race) < 2) {
     return { verdict, evidence };
@@ -138,16 +146,13 @@ async function runRace(
       evidence: after,
     };
   }
-  const many = `${winnersOf(race)} of ${exec!.concurrency} succeeded, and one more afterwards too`;
+  const many = `${
+    howMany(winnersOf(race), exec!.concurrency!)
+  } succeeded, and one more afterwards too`;
   return {
     verdict: inconclusive(`Proves no race: ${many}, so the request may be repeated`),
     evidence: after,
   };
-}
-
-function allRefused({ shots }: Race): string {
-  const statuses = [...new Set(shots.map(({ status }) => status))].join(", ");
-  return `Proves nothing: all ${shots.length} were refused (${statuses})`;
 }
 
 async function runCli({ exec }: Scenario, options: ExecuteOptions): Promise<Ran> {

@@ -41,8 +41,13 @@ function tryConnect({ hostname: host, port }: Target): Promise<string | null> {
     };
     socket.once("connect", () => end(null));
     socket.once("timeout", () => end("the connection timed out"));
-    socket.once("error", (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+    socket.once("error", (error: NodeJS.ErrnoException) => end(wordsOf(error, host)));
   });
+}
+
+function wordsOf({ code, message }: NodeJS.ErrnoException, host: string): string {
+  if (code !== "ENOTFOUND" && code !== "EAI_AGAIN") return code ?? message;
+  return `"${host}" is not in /etc/hosts and no DNS server knows it (${code}); use an IP address`;
 }
 
 async function tryTls(target: Target, insecure: boolean): Promise<string | null> {

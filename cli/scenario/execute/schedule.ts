@@ -30,6 +30,9 @@ export interface ScheduleOptions extends ExecuteOptions {
   signal: AbortSignal;
 }
 
+/** Why a scenario of several requests, or one in words, was skipped. */
+export const NO_DRIVER = "no driver was asked for (--driver)";
+
 /**
  * Executes the scenarios and returns the results in their order. Runs reading requests in parallel,
  * then races one by one, then changes one by one, and last what may break the target.
@@ -85,7 +88,8 @@ function obstacleOf(scenario: Scenario, options: ScheduleOptions): string | null
     return "it needs a service, and the target is cli";
   }
   if (!scenario.exec) {
-    return options.driver ? null : "it has no exec and no driver was asked for (--driver)";
+    if (options.driver) return null;
+    return scenario.playbook === undefined ? `it is in words, and ${NO_DRIVER}` : NO_DRIVER;
   }
   const changes = scenario.exec.mode === "http" && !isReading(scenario);
   if (changes && !options.may_change) {

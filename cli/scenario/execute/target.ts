@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { sep } from "node:path";
 import { ToolError } from "../errors.ts";
 
 /** The parts of `--target` that a socket and a request line need. */
@@ -51,11 +53,17 @@ export function parseTarget(text: string): Target {
   return {
     url: url.origin + base,
     secure,
-    hostname: url.hostname.replace(/^\[|\]$/g, ""),
+    hostname: resolvable(url.hostname.replace(/^\[|\]$/g, "")),
     port: Number(url.port) || (secure ? 443 : 80),
     host: url.host,
     base,
   };
+}
+
+/** An image from scratch has no `/etc/hosts`, and `localhost` is this machine all the same. */
+function resolvable(hostname: string): string {
+  const isLocal = /^(localhost|.+\.localhost)$/i.test(hostname);
+  return isLocal && sep === "/" && !existsSync("/etc/hosts") ? "127.0.0.1" : hostname;
 }
 
 /**

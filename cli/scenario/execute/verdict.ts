@@ -87,7 +87,7 @@ export function judgeRace(race: Race): Verdict {
   const winners = race.shots.filter(({ status }) => isSuccess(status));
   if (race.error) return failed(`The race could not be run: ${race.error}`);
   if (winners.length > 1) {
-    return failed(`${winners.length} of ${count} identical requests won with a 2xx: race`);
+    return failed(`${howMany(winners.length, count)} succeeded; only one should: a race`);
   }
   const broken = race.shots.find(({ error }) => error !== null);
   if (broken) return failed(`A request of the race got no good answer: ${broken.error}`);
@@ -95,9 +95,27 @@ export function judgeRace(race: Race): Verdict {
   if (crashed) return failed(`The race made the server fail with ${crashed.status}`);
   const why = race.notes.length > 0 ? `; ${race.notes.join("; ")}` : "";
   if (winners.length === 0) {
-    return passed(`vacuous: none of ${count} requests won${whyNone(race)}${why}`);
+    return passed(`vacuous: ${allRefused(race)}${whyNone(race)}${why}`);
   }
-  return passed(`One of ${count} identical requests won${why}`);
+  return passed(`Only one of ${inWords(count)} succeeded${why}`);
+}
+
+/** `all ten were refused (400)`: the answers to a volley without a winner. */
+export function allRefused({ shots }: Pick<Race, "shots">): string {
+  const statuses = [...new Set(shots.map(({ status }) => status))].join(", ");
+  return `all ${inWords(shots.length)} were refused (${statuses})`;
+}
+
+/** `All ten` or `3 of ten`. */
+export function howMany(some: number, all: number): string {
+  return some === all ? `All ${inWords(all)}` : `${some} of ${inWords(all)}`;
+}
+
+const WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split(" ");
+
+/** A small number as a word. */
+function inWords(count: number): string {
+  return WORDS[count] ?? String(count);
 }
 
 function whyNone({ shots }: Race): string {

@@ -1,6 +1,6 @@
 import type { Exec } from "../schema.ts";
 import { hasNoBody, type HttpExchange } from "./http.ts";
-import { showsDatabaseError, showsStackTrace } from "./leaks.ts";
+import { showsDatabaseError, showsDebugPage, showsStackTrace } from "./leaks.ts";
 
 /** A breach of HTTP's own rules. It never changes a verdict. */
 export interface Warning {
@@ -66,10 +66,15 @@ const RULES: Rule[] = [
     when: ({ exchange }) => showsStackTrace(exchange.body),
   },
   {
+    code: "CWE-209",
+    message: "the body is a framework's debug page",
+    when: ({ exchange }) => showsDebugPage(exchange.body),
+  },
+  {
     code: "CWE-200",
     message: "a header names the server's exact version",
     when: ({ header }) =>
-      /\/\d+\.\d+/.test(`${header("server") ?? ""} ${header("x-powered-by") ?? ""}`),
+      /\/\d+\.\d+/.test(header("server") ?? "") || /\d+\.\d+/.test(header("x-powered-by") ?? ""),
   },
   {
     code: "CWE-209",

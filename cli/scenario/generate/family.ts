@@ -79,7 +79,11 @@ export function draft(operation: Operation, family: string, story: Story): Draft
   if (story.anonymous || operation.learned?.as === "nobody") exec.anonymous = true;
   const presumes = presumptions(operation, story);
   if (presumes.length > 0) exec.presumes = presumes;
-  if (story.forbidden) exec.forbidden = story.forbidden;
+  // A leaking message alone is no critical failure.
+  const traces = story.priority !== "critical" && story.concurrency === undefined;
+  if (story.forbidden || traces) {
+    exec.forbidden = { ...(traces ? { traces } : {}), ...story.forbidden };
+  }
   return {
     title: story.title,
     user_perspective: story.who,

@@ -6,12 +6,13 @@ import { PROTOCOL } from "./families/protocol.ts";
 import { RACE } from "./families/race.ts";
 import { VALUES } from "./families/values.ts";
 import { type Depth, DEPTHS, type Draft, draftsOf, type Family } from "./family.ts";
-import { endsLogin, type Operation } from "./operation.ts";
+import { endsLogin, endsService, type Operation } from "./operation.ts";
 import type { CliPage } from "./help/explore.ts";
 import { CLI_FAMILIES } from "./help/families.ts";
 import { cliDrafts } from "./help/story.ts";
 import { oddUpdates } from "./playbooks/odd_updates.ts";
 import { playbookDrafts } from "./playbooks/playbooks.ts";
+import type { Try } from "./tries.ts";
 
 /** Every family of one request. Those of several requests are in `playbooks/`. */
 export const FAMILIES: readonly Family[] = [
@@ -29,6 +30,8 @@ export interface GenerateOptions {
   budget?: number;
   /** The logins of the run (`--as`). */
   identities?: readonly string[];
+  /** The tries that run on request (`--try`). */
+  tries?: readonly Try[];
   /** The number of the first id. */
   first_id?: number;
 }
@@ -39,11 +42,13 @@ export function generateScenarios(operations: Operation[], options: GenerateOpti
   const families = FAMILIES.filter(({ depth }) => DEPTHS.indexOf(depth) <= reach);
   const single = operations.flatMap((operation) =>
     families.flatMap((family) => draftsOf(operation, family))
-      .filter(({ exec }) => exec?.anonymous || !endsLogin(operation))
+      .filter(({ exec }) => exec?.anonymous || !(endsLogin(operation) || endsService(operation)))
   );
-  const several = reach === 0
-    ? []
-    : [...playbookDrafts(operations, options.identities), ...oddUpdates(operations, single)];
+  const harmless = operations.filter((one) => !endsService(one));
+  const several = reach === 0 ? [] : [
+    ...playbookDrafts(harmless, options.identities, options.tries),
+    ...oddUpdates(harmless, single),
+  ];
   const byOperation = new Map(operations.map((operation) => [operation, [] as Draft[]]));
   for (const draft of [...single, ...several]) byOperation.get(draft.operation)!.push(draft);
   const perOperation = [...byOperation.values()].map((drafts) => drafts.sort(byWorth));

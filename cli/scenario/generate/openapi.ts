@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { isObject, valueAt } from "../json.ts";
 import { BEARER, type Body, type Credential, type Operation, type Parameter } from "./operation.ts";
+import { FORM_TYPE, isForm, withFiles } from "./multipart.ts";
 import type { Schema } from "./operation.ts";
 import { areaOf } from "./recorded.ts";
 import { sampleOf } from "./sample.ts";
@@ -14,7 +15,9 @@ export function readOpenApi(
   document: unknown,
   lineOf: (path: string[]) => number | null = () => null,
 ): Operation[] {
-  if (!isObject(document) || !/^3\./.test(String(document.openapi)) || !isObject(document.paths)) {
+  if (
+    !isObject(document) || !/^3(\.|$)/.test(String(document.openapi)) || !isObject(document.paths)
+  ) {
     throw new ToolError(
       "Cannot read the document: it is not OpenAPI 3.0 or 3.1, or Swagger 2, with paths",
     );
@@ -127,12 +130,11 @@ function bodyOf(raw: unknown, resolve: (value: unknown) => Schema): Body | null 
   const sample =
     parsedSample(media.example ?? firstExample(media.examples, resolve), content_type) ??
       sampleOf(schema, resolve);
-  return {
-    required: body.required === true,
-    content_type,
-    schema: flatten(schema, resolve),
-    sample,
-  };
+  const flat = flatten(schema, resolve);
+  const required = body.required === true;
+  return isForm(content_type)
+    ? { required, content_type: FORM_TYPE, schema: flat, sample: withFiles(sample, flat) }
+    : { required, content_type, schema: flat, sample };
 }
 
 /** An example that is the text of a JSON document, as that document. */

@@ -1,4 +1,5 @@
 import { isObject } from "../json.ts";
+import { encodeForm, isForm } from "./multipart.ts";
 
 /** A JSON Schema as OpenAPI uses it, with unresolved `$ref`s. */
 export type Schema = Record<string, unknown>;
@@ -66,6 +67,10 @@ export interface Operation {
     /** A value in the path belongs to that identity alone. */
     owned: boolean;
     changes: boolean;
+    /** The path parameter for a user's name or number, and the identity's own by its login. */
+    own_name?: { name: string; value: string };
+    /** The same for a field of the body. */
+    own_field?: { name: string; value: string };
   };
 }
 
@@ -86,6 +91,14 @@ const OWN_LOGIN = /\/(log-?in|sessions?|tokens?|auth)(\/(current|me|self|this))?
 export function endsLogin({ method, path, security }: Operation): boolean {
   if (security.length === 0) return false;
   return method === "DELETE" ? OWN_LOGIN.test(path) : method === "POST" && LOGOUT.test(path);
+}
+
+const ENDS_SERVICE =
+  /\/(maintenance|maintenance-mode|read-?only|shut-?down|restart|reboot|halt|power-?off)\/?$/i;
+
+/** True for an operation that takes the whole service away from everybody, as its path says. */
+export function endsService({ method, path }: Operation): boolean {
+  return !["GET", "HEAD", "OPTIONS"].includes(method) && ENDS_SERVICE.test(path);
 }
 
 /** The request with the operation's samples; `replaced` gives the values of path parameters. */
@@ -133,12 +146,24 @@ export function encodeBody(
       .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(plain(value))}`)
       .join("&");
   }
+  if (isForm(content_type) && isObject(sample)) return encodeForm(sample, plain);
   return plain(sample);
 }
 
 /** True when the body is JSON. */
 export function isJson({ body }: Operation): boolean {
   return /json/i.test(body?.content_type ?? "");
+}
+
+/** True when the body is JSON or a form, whose fields can be replaced one by one. */
+export function hasFields({ body }: Operation): boolean {
+  return /json|x-www-form-urlencoded/i.test(body?.content_type ?? "");
+}
+
+/** The sample body with other values for some fields, in its own content type. */
+export function bodyWith(operation: Operation, values: Record<string, unknown>): string {
+  const { content_type } = operation.body!;
+  return encodeBody({ content_type, sample: { ...objectSample(operation), ...values } });
 }
 
 /** The sample of the body if it is an object; else an empty object. */

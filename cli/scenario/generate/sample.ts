@@ -110,8 +110,22 @@ function objectOf(schema: Schema, resolve: (value: unknown) => Schema, depth: nu
   const entries = names
     .filter((name) => resolve(properties[name]).readOnly !== true)
     .slice(0, PROPERTIES)
-    .map((name) => [name, sampleOf(properties[name], resolve, depth + 1)]);
+    .map((name) => [name, laterIfEnd(name, sampleOf(properties[name], resolve, depth + 1))]);
+  // A map without an entry is often refused.
+  const { additionalProperties } = schema;
+  if (Object.keys(properties).length === 0 && isObject(additionalProperties)) {
+    return { sample: sampleOf(additionalProperties, resolve, depth + 1) };
+  }
   return Object.fromEntries(entries);
+}
+
+const END = /^(end|ends|expires?|until|valid_?(to|until)|due|deadline)(_?(at|on|date|time))?$/i;
+
+/** An end that is after every other sample of a time, and after today. */
+function laterIfEnd(name: string, value: unknown): unknown {
+  return END.test(name) && typeof value === "string" && value.startsWith(FORMATS.date!)
+    ? value.replace(FORMATS.date!, "2099-12-31")
+    : value;
 }
 
 function mergeSamples(parts: unknown[], resolve: (value: unknown) => Schema, depth: number) {
@@ -143,7 +157,12 @@ const FORMATS: Record<string, string> = {
   password: "correct horse battery",
 };
 
+/** A pattern that only fixed words match: `^password$`, `^(asc|desc)$`. */
+const WORDS = /^\^\(?(?:\?:)?([\w -]+)(?:\|[\w |-]*)?\)?\$$/;
+
 function stringOf(schema: Schema): string {
+  const word = WORDS.exec(String(schema.pattern ?? ""))?.[1];
+  if (word !== undefined) return word;
   const base = FORMATS[String(schema.format)] ?? "sample";
   const least = Math.min(4_096, Number(schema.minLength) || 0);
   const most = Math.max(0, Number(schema.maxLength ?? Infinity));

@@ -4,7 +4,7 @@ type Members = Record<string, unknown>;
 
 /** True for a Swagger 2 document. */
 export function isSwagger2(value: unknown): value is Members {
-  return isObject(value) && String(value.swagger) === "2.0" && isObject(value.paths);
+  return isObject(value) && /^2(\.0)?$/.test(String(value.swagger)) && isObject(value.paths);
 }
 
 /** The same document as OpenAPI 3. References to `#/definitions` stay, because they resolve. */
@@ -59,7 +59,10 @@ function bodyOf(parameters: Members[], types: string[]): Members | null {
   }
   const fields = parameters.filter((one) => one.in === "formData");
   if (fields.length === 0) return null;
-  const type = types.find((one) => /form/i.test(one)) ?? "application/x-www-form-urlencoded";
+  const hasFile = fields.some((one) => one.type === "file");
+  const type = hasFile
+    ? "multipart/form-data"
+    : types.find((one) => /form/i.test(one)) ?? "application/x-www-form-urlencoded";
   const schema = {
     type: "object",
     properties: Object.fromEntries(

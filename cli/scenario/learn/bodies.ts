@@ -23,13 +23,15 @@ export function bodyVariants(
       Object.entries(body).map(([name, value]) => {
         const schema = schemas[name] ?? {};
         const own = given(name);
-        if (own !== null) return [name, typed(own, schema, value)];
+        const isPlain = typeof value !== "object" || value === null;
+        if (own !== null && isPlain) return [name, typed(own, schema, value)];
         const found = REFERENCE.test(name) && !schema.enum ? known(name) : null;
         if (found !== null) return [name, typed(found, schema, value)];
         const user = !isCreate && USER.test(name) ? known(name) : null;
         if (user !== null && unique) return [name, typed(user, schema, value)];
         if (unique && AMOUNT.test(name)) return [name, smallAmount(value, schema)];
-        return [name, unique && isCreate ? uniqueValue(name, value, schema) : value];
+        const inside = withGiven(value, given);
+        return [name, unique && isCreate ? uniqueValue(name, inside, schema) : inside];
       }),
     );
   const { required } = operation.body.schema;
@@ -42,6 +44,19 @@ export function bodyVariants(
   ];
   const texts = variants.map((one) => JSON.stringify(one));
   return variants.filter((_one, n) => texts.indexOf(texts[n]!) === n);
+}
+
+/** A value in which the members that a person gave have that value, however deep. */
+function withGiven(value: unknown, given: (name: string) => string | null): unknown {
+  if (Array.isArray(value)) return value.map((one) => withGiven(one, given));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => {
+      const own = given(name);
+      const isPlain = typeof inner === "string" || typeof inner === "number";
+      return [name, own !== null && isPlain ? typed(own, {}, inner) : withGiven(inner, given)];
+    }),
+  );
 }
 
 /** The operation with the n-th value of each parameter and a body. */

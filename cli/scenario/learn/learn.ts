@@ -3,7 +3,14 @@ import type { Control, Controls } from "../execute/controls.ts";
 import { type HttpExchange, isSuccess, sendRequest } from "../execute/http.ts";
 import { prepareRequest, type RequestOptions } from "../execute/request.ts";
 import type { Target } from "../execute/target.ts";
-import { endsLogin, type Operation, sampleRequest } from "../generate/operation.ts";
+import {
+  bodyFields,
+  endsLogin,
+  endsService,
+  type Operation,
+  type Parameter,
+  sampleRequest,
+} from "../generate/operation.ts";
 import { claimsOf } from "./claims.ts";
 import { bodyVariants, withValues } from "./bodies.ts";
 import { type Owner, Pool } from "./pool.ts";
@@ -52,8 +59,11 @@ export async function learnOperations(
   }
   // A value that was missing at first may be known now.
   for (const operation of sorted) {
-    if (!rehearsal.has(operation) && rankOf(operation) < 4) await rehearsal.learn(operation);
+    if (!rehearsal.has(operation) && rankOf(operation) < 4 && !rehearsal.isLoggedOut) {
+      await rehearsal.learn(operation);
+    }
   }
+  await rehearsal.replaceDeleted();
   return {
     operations: operations.map((one) => rehearsal.known(one)),
     controls: new Map(operations.map((one) => [keyOf(one), rehearsal.controlOf(one)])),
@@ -67,12 +77,17 @@ function keyOf({ method, path }: Operation): string {
   return `${method} ${path}`;
 }
 
+/** Parts of paths that may end logins, lock users or stop the service. */
+const ENDING =
+  /(change|reset|update)-?_?password|password$|sessions?$|maintenance|deactivate|inactive|disable|shut-?down|restart|lock|log-?out|revoke/i;
+
 /** Lists first, because they show ids; then what makes records; what may destroy them comes last. */
 function rankOf(operation: Operation): number {
   const { method, path } = operation;
   const isRead = method === "GET" || method === "HEAD";
   if (isRead && operation.changes) return RESETS;
-  if (method === "DELETE") return 4;
+  // What may end a login or stop the service must not cost the others their turn.
+  if (method === "DELETE" || (!isRead && ENDING.test(path))) return 4;
   if (!path.includes("{")) return isRead ? 0 : method === "POST" ? 1 : 3;
   return isRead ? 2 : 3;
 }
@@ -82,6 +97,10 @@ class Rehearsal {
   readonly #pool = new Pool();
   readonly #options: LearnOptions;
   readonly #failures = new Map<Operation, string>();
+  /** The values in the paths of deleted records, by the operation that deleted them. */
+  readonly #deleted = new Map<Operation, { values: ReadonlySet<unknown>; makers: Set<string> }>();
+  /** The operation after which the first login was refused. */
+  #endedBy: Operation | null = null;
   #sent = 0;
   #made = 0;
 
@@ -111,8 +130,8 @@ class Rehearsal {
   controlOf(operation: Operation): Control {
     const isLeftOut = endsLogin(operation) || rankOf(operation) === RESETS;
     if (isLeftOut || this.has(operation)) return { succeeded: true, reason: "" };
-    const why = this.#failures.get(operation) ?? "it was not sent";
-    return { succeeded: false, reason: `${keyOf(operation)} never succeeded: ${why}` };
+    const why = this.#failures.get(operation) ?? "was not sent";
+    return { succeeded: false, reason: `${keyOf(operation)} ${why}` };
   }
 
   /** Reads the lists once more, after records were made. */
@@ -130,11 +149,45 @@ class Rehearsal {
     }
   }
 
+  /** True when the first login no longer opens what it has opened. */
+  get isLoggedOut(): boolean {
+    return this.#endedBy !== null;
+  }
+
+  /** Notices that an operation has ended the first login: what follows would be refused for that. */
+  async #checkLogin(operation: Operation): Promise<void> {
+    const known = this.#endedBy === null && this.#first !== null
+      ? [...this.learned.values()].find((one) =>
+        one.method === "GET" && one.security.length > 0 && one.learned?.as === this.#first
+      )
+      : undefined;
+    if (!known) return;
+    const { status } = await this.#send(known, sampleRequest(known), this.#first);
+    if (status === 401) this.#endedBy = operation;
+  }
+
   /** Tries an operation until it succeeds, as the first identity and then as the others. */
   async learn(operation: Operation): Promise<void> {
+    if (endsService(operation)) {
+      const why = "was not sent with a login: it would take the service away from everybody";
+      return void this.#failures.set(operation, why);
+    }
+    if (this.#endedBy !== null && operation.security.length > 0) {
+      const why = `was not sent: ${keyOf(this.#endedBy)} had ended the login of ${this.#first}`;
+      return void this.#failures.set(operation, `${why}; give a new login, and leave it out`);
+    }
+    await this.#learn(operation);
+    const isReading = ["GET", "HEAD", "OPTIONS"].includes(operation.method);
+    if (!isReading && this.has(operation)) await this.#checkLogin(operation);
+  }
+
+  async #learn(operation: Operation): Promise<void> {
     const isReading = ["GET", "HEAD", "OPTIONS"].includes(operation.method);
     if (!isReading && !this.#options.may_change) {
-      return void this.#failures.set(operation, "it may change data (--allow-destructive)");
+      return void this.#failures.set(
+        operation,
+        "may change data on another machine; allow it with --allow-destructive",
+      );
     }
     const names = [...this.#options.identities.keys()];
     if (await this.#tryAs(operation, this.#first)) {
@@ -151,10 +204,44 @@ class Rehearsal {
       if (await this.#tryAs(operation, NOBODY)) return;
       this.#failures.set(operation, failure);
     }
-    if (!/^(401|403)\b/.test(failure)) return;
+    if (!/\banswered (401|403)\b/.test(failure)) return;
     for (const name of names.slice(1)) {
       if (await this.#tryAs(operation, name)) return;
     }
+  }
+
+  /**
+   * Makes new records for those that the rehearsal deleted: one for the deletion, and a later one
+   * for every other operation.
+   */
+  async replaceDeleted(): Promise<void> {
+    for (const [remove, { values, makers }] of this.#deleted) {
+      const made = [...this.learned].filter(([one]) =>
+        one.method === "POST" && makers.has(one.path)
+      );
+      for (const [, maker] of [...made, ...made]) {
+        await this.#send(maker, sampleRequest(maker), maker.learned!.as);
+      }
+      const others = [...this.learned].filter(([one, learned]) =>
+        one.method !== "DELETE" && inPathOf(learned).some(({ sample }) => values.has(sample))
+      );
+      for (const [other] of others) {
+        this.learned.delete(other);
+        await this.learn(other);
+      }
+      if (made.length > 0) this.#aimAtOlder(remove);
+    }
+  }
+
+  /** Lets a deletion take the older one of two new records. */
+  #aimAtOlder(remove: Operation): void {
+    const learned = this.learned.get(remove)!;
+    const parameters = learned.parameters.map((one) => {
+      if (one.in !== "path" || this.#given(one.name, learned.learned!.as) !== null) return one;
+      const [latest, older] = this.#pool.candidates(remove, one, learned.learned!.as);
+      return { ...one, sample: older ?? latest };
+    });
+    this.learned.set(remove, { ...learned, parameters });
   }
 
   get #first(): Owner {
@@ -177,14 +264,22 @@ class Rehearsal {
       const tried = withValues(operation, choices, at, bodies[body]);
       const exchange = await this.#send(tried, sampleRequest(tried), owner);
       if (exchange.error === null && succeeds(operation, exchange.status)) {
-        const owned = this.#isOwned(choices, at, owner);
+        const owned = this.#isOwned(operation, { choices, at }, owner);
         const changes = operation.changes === true || saysItChanged(operation, exchange);
-        this.learned.set(operation, { ...tried, learned: { as: owner, owned, changes } });
-        if (operation.method === "DELETE") this.#pool.drop(tried);
+        const inPath = inPathOf(operation);
+        const own_name = this.#pool.ownOf(inPath.map(({ name }) => name), owner);
+        const own_field = this.#pool.ownOf(bodyFields(operation).map(([name]) => name), owner);
+        const learned = { as: owner, owned, changes, own_name, own_field };
+        this.learned.set(operation, { ...tried, learned });
+        if (operation.method === "DELETE") {
+          const values = new Set(inPath.map(({ name }) => sampleOf(tried, name)));
+          this.#deleted.set(operation, { values, makers: this.#pool.drop(values) });
+        }
         if (operation.method === "POST") this.#made++;
         return true;
       }
-      this.#failures.set(operation, failureOf(tried, exchange));
+      const isGiven = (name: string) => this.#given(name, owner) !== null;
+      this.#failures.set(operation, failureOf(tried, exchange, owner, isGiven));
       const { status } = exchange;
       if (status === null || status === 401 || status === 403 || status === 405) return false;
       const hasValue = choices.some(({ values }) => values.length > at + 1);
@@ -204,14 +299,14 @@ class Rehearsal {
 
   /** True when a record in the path is the identity's own. */
   #isOwned(
-    choices: { parameter: { in: string }; values: string[] }[],
-    at: number,
+    operation: Operation,
+    { choices, at }: { choices: { parameter: Parameter; values: string[] }[]; at: number },
     owner: Owner,
   ): boolean {
     const inPath = choices.filter(({ parameter }) => parameter.in === "path");
-    return owner !== null && owner !== NOBODY && inPath.some(({ values }) => {
+    return owner !== null && owner !== NOBODY && inPath.some(({ parameter, values }) => {
       const value = values[Math.min(at, values.length - 1)];
-      return value !== undefined && this.#pool.isOwn(value, owner);
+      return value !== undefined && this.#pool.isOwn(value, owner, operation, parameter);
     });
   }
 
@@ -237,6 +332,14 @@ class Rehearsal {
   }
 }
 
+function inPathOf({ parameters }: Operation) {
+  return parameters.filter((one) => one.in === "path");
+}
+
+function sampleOf({ parameters }: Operation, name: string): unknown {
+  return parameters.find((one) => one.name === name && one.in === "path")?.sample;
+}
+
 /** A 2xx, or the redirect that the document names. */
 function succeeds({ statuses }: Operation, status: number | null): boolean {
   const isRedirect = status !== null && status >= 300 && status < 400;
@@ -253,20 +356,30 @@ function saysItChanged({ method }: Operation, { status, body }: HttpExchange): b
 
 const KEEP = 256 * 1024;
 
-/** `404 for server_id=sample; give --value server_id=…`. */
-function failureOf(operation: Operation, { status, error, body }: HttpExchange): string {
-  if (error !== null) return error;
-  const path = operation.parameters.filter((one) => one.in === "path");
+/** `as alice answered 404 for server_id=sample; give --value server_id=…`. */
+function failureOf(
+  operation: Operation,
+  { status, error, body }: HttpExchange,
+  owner: Owner,
+  isGiven: (name: string) => boolean,
+): string {
+  const who = owner === null || owner === NOBODY ? "" : `as ${owner} `;
+  if (error !== null) return `${who}got no good answer: ${error}`;
+  const path = inPathOf(operation);
   const values = path.map(({ name, sample }) => `${name}=${String(sample).slice(0, 40)}`).join(
     ", ",
   );
   const where = values === "" ? "" : ` for ${values}`;
   const said = messageOf(body);
   const words = said === "" ? "" : ` "${said}"`;
-  if (status === 401 || status === 403) return `${status}${where}${words}; give a login (--as)`;
-  const missing = path[0]?.name ?? (status === 400 || status === 422 ? fieldOf(operation) : null);
+  if (status === 401 || status === 403) {
+    const login = owner === null ? "; give a login (--as)" : "; it may need another login (--as)";
+    return `${who}answered ${status}${where}${words}${login}`;
+  }
+  const unknown = path.find(({ name }) => !isGiven(name))?.name;
+  const missing = unknown ?? (status === 400 || status === 422 ? fieldOf(operation) : null);
   const next = missing === null ? "" : `; give --value ${missing}=…`;
-  return `${status}${where}${words}${next}`;
+  return `${who}answered ${status}${where}${words}${next}`;
 }
 
 function fieldOf({ body }: Operation): string | null {

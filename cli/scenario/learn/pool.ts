@@ -56,21 +56,13 @@ export class Pool {
   }
 
   /** Values for a parameter, the likeliest first; the sample comes last. */
-  candidates({ path }: Operation, parameter: Parameter, owner: Owner): string[] {
+  candidates(operation: Operation, parameter: Parameter, owner: Owner): string[] {
     const sample = String(parameter.sample ?? "");
     if (parameter.in !== "path") {
       const found = parameter.required ? this.named(parameter.name, owner) : null;
       return found === null ? [] : [found];
     }
-    const collection = collectionOf(path, parameter.name);
-    const within = (known: Known) => collectionOf(known.path) === collection;
-    const ranked: ((known: Known) => boolean)[] = [
-      (known) => within(known) && sameName(known.key, parameter.name),
-      (known) => within(known) && ID.test(known.key),
-      (known) => sameName(known.key, parameter.name),
-      (known) => ID.test(known.key) && isOf(known.path, parameter.name),
-    ];
-    const found = ranked.flatMap((fits) => this.#best(fits, owner));
+    const found = ranksOf(operation, parameter.name).flatMap((fits) => this.#best(fits, owner));
     return [...new Set([...found, sample])].slice(0, CANDIDATES);
   }
 
@@ -79,21 +71,42 @@ export class Pool {
     return this.#best((known) => sameName(known.key, name), owner)[0] ?? null;
   }
 
-  /** True for a value that only this identity has been shown, or that names it. */
-  isOwn(value: string, owner: Owner): boolean {
-    const shown = this.#known.filter((known) => known.value === value);
+  /**
+   * True for a value that only this identity has been shown, or that names it. A small number
+   * counts where it is the parameter's: the first card and the first biller are both 1.
+   */
+  isOwn(value: string, owner: Owner, operation: Operation, { name }: { name: string }): boolean {
+    const fits = SMALL.test(value) ? ranksOf(operation, name) : [() => true];
+    const shown = this.#known.filter((known) =>
+      known.value === value && fits.some((fit) => fit(known))
+    );
     return shown.some((known) => known.owner === owner && known.made) &&
       shown.every((known) => known.owner === owner || known.owner === null);
   }
 
-  /** Forgets the values in the path of a record that was deleted. */
-  drop({ parameters }: Operation): void {
-    const gone = new Set(parameters.filter((one) => one.in === "path").map((one) => one.sample));
-    const kept = this.#known.filter(({ value }) => !gone.has(value));
-    this.#known.splice(0, this.#known.length, ...kept);
+  /** The first of these names for which the identity's login or `--as-value` has a value. */
+  ownOf(names: string[], owner: Owner): { name: string; value: string } | undefined {
+    if (owner === null) return undefined;
+    for (const name of names) {
+      const own = this.#known.find((known) =>
+        known.owner === owner && known.path === "" && sameName(known.key, name)
+      );
+      if (own) return { name, value: own.value };
+    }
+    return undefined;
   }
 
-  /** What the identity made comes first, then what it was shown; the latest before the earlier. */
+  /** Forgets these values of a record that was deleted. Returns the paths that had made it. */
+  drop(gone: ReadonlySet<unknown>): Set<string> {
+    const makers = this.#known.filter(({ made, path, value }) =>
+      made && path !== "" && gone.has(value)
+    );
+    const kept = this.#known.filter(({ value }) => !gone.has(value));
+    this.#known.splice(0, this.#known.length, ...kept);
+    return new Set(makers.map(({ path }) => path));
+  }
+
+  /** Returns values that the identity made, then those it was shown; later ones first. */
   #best(fits: (known: Known) => boolean, owner: Owner): string[] {
     const found = this.#known.filter(fits).reverse();
     const own = found.filter((known) => known.owner === owner);
@@ -106,6 +119,19 @@ export class Pool {
 }
 
 const ID = /^_?(id|uuid|guid)$/i;
+const SMALL = /^\d{1,5}$/;
+
+/** By which a known value may be one of a path parameter, the likeliest first. */
+function ranksOf({ path }: Operation, parameter: string): ((known: Known) => boolean)[] {
+  const collection = collectionOf(path, parameter);
+  const within = (known: Known) => collectionOf(known.path) === collection;
+  return [
+    (known) => within(known) && sameName(known.key, parameter),
+    (known) => within(known) && ID.test(known.key),
+    (known) => sameName(known.key, parameter),
+    (known) => ID.test(known.key) && isOf(known.path, parameter),
+  ];
+}
 
 /** True when `order_id` could be an id that a path with `orders` shows. */
 function isOf(path: string, parameter: string): boolean {

@@ -1,43 +1,45 @@
 import { visibleJson } from "../../terminal/visible.ts";
-import { byPriority, type Execution, type Scenario } from "../schema.ts";
-import { failuresOf, type RunResult } from "../summary.ts";
-import { curlOf } from "./curl.ts";
+import type { Finding } from "../schema.ts";
+import type { RunResult } from "../summary.ts";
+import { foundIn } from "./findings.ts";
 
 /** Limits for a short answer. */
-const FAILURES = 20;
+const FINDINGS = 20;
 const CHARS = 300;
 
-/** One line of JSON: the figures and the most serious failures with how to repeat them. */
+/** One line of JSON: the figures and the most serious findings with how to repeat them. */
 export function briefOf(result: RunResult): string {
   const { summary, exit_code } = result;
   const { coverage, areas: _areas, ...figures } = summary;
-  const failures = failuresOf(result).sort((a, b) => byPriority(a.scenario, b.scenario));
-  const shown = failures.slice(0, FAILURES).map((one) => failureOf(one, summary.target));
+  const findings = foundIn(result);
   return visibleJson({
     summary: {
       ...figures,
       operations: coverage?.operations ?? 0,
       families: coverage?.families ?? 0,
+      findings: findings.length,
     },
-    failures: shown,
-    more_failures: failures.length - shown.length,
+    failures: findings.slice(0, FINDINGS).map(shortened),
+    more_failures: Math.max(0, findings.length - FINDINGS),
     exit_code,
   }, 0);
 }
 
-function failureOf(
-  { execution, scenario }: { execution: Execution; scenario: Scenario },
-  target: string | null,
+function shortened(
+  { scenario_id, severity, title, cwe, family, operation, expected, ...finding }: Finding,
 ) {
-  const repeat = target === null ? null : curlOf(scenario, target);
+  const { happened, answer, repeat, also } = finding;
   return {
-    scenario_id: scenario.scenario_id,
-    priority: scenario.priority,
-    title: cut(scenario.title),
-    family: scenario.family ?? null,
-    operation: scenario.operation ?? null,
-    expected: cut(scenario.expected_behavior),
-    happened: cut(execution.reason),
+    scenario_id,
+    priority: severity,
+    title: cut(title),
+    cwe,
+    family,
+    operation,
+    expected: cut(expected),
+    happened: cut(happened),
+    answer,
+    also: also.length,
     repeat: repeat !== null && repeat.length <= 2 * CHARS ? repeat : null,
   };
 }

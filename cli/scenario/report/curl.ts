@@ -1,5 +1,8 @@
 import type { Scenario } from "../schema.ts";
 
+/** A longer body is in the pack and not in the command line of a finding. */
+export const SHORT_BODY = 500;
+
 /** How `curlOf` writes a request. */
 export interface CurlOptions {
   /** Quotes one word. */

@@ -1,6 +1,6 @@
 import { visibleText } from "../../terminal/visible.ts";
-import { byPriority } from "../schema.ts";
-import { failuresOf, type RunResult } from "../summary.ts";
+import type { RunResult } from "../summary.ts";
+import { foundIn } from "./findings.ts";
 import { markdownOf } from "./markdown.ts";
 
 /** GitHub shows this many annotations of each kind for one step and drops the rest silently. */
@@ -8,20 +8,18 @@ const SHOWN = 10;
 /** GitHub drops a larger step summary completely. */
 const SUMMARY_BYTES = 1_000_000;
 
-/** Workflow commands: errors for critical and high failures, warnings for the rest. */
+/** Workflow commands: errors for critical and high findings, warnings for the rest. */
 export function annotationsOf(result: RunResult): string {
-  const failed = failuresOf(result).sort((a, b) => byPriority(a.scenario, b.scenario));
+  const found = foundIn(result);
+  const byId = new Map(result.scenarios.map((one) => [one.scenario_id, one]));
   const lines = (["error", "warning"] as const).flatMap((kind) => {
-    const own = failed.filter(({ scenario }) => kindOf(scenario.priority) === kind);
-    const shown = own.slice(0, own.length > SHOWN ? SHOWN - 1 : SHOWN).map(
-      ({ execution, scenario }) => {
-        const place = scenario.source
-          ? `file=${property(String(scenario.source))},line=${scenario.line ?? 1},`
-          : "";
-        const title = property(`${scenario.scenario_id} ${scenario.title}`);
-        return `::${kind} ${place}title=${title}::${message(execution.reason)}`;
-      },
-    );
+    const own = found.filter(({ severity }) => kindOf(severity) === kind);
+    const shown = own.slice(0, own.length > SHOWN ? SHOWN - 1 : SHOWN).map((finding) => {
+      const { source, line } = byId.get(finding.scenario_id)!;
+      const place = source ? `file=${property(String(source))},line=${line ?? 1},` : "";
+      const title = property(`${finding.scenario_id} ${finding.title}`);
+      return `::${kind} ${place}title=${title}::${message(finding.happened)}`;
+    });
     const left = own.length - shown.length;
     return left > 0 ? [...shown, `::${kind} title=${left} more::see the step summary`] : shown;
   });

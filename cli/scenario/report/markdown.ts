@@ -1,10 +1,10 @@
 import { visibleLine } from "../../terminal/visible.ts";
-import type { Execution, Scenario } from "../schema.ts";
-import { failuresOf, type RunResult } from "../summary.ts";
-import { curlOf } from "./curl.ts";
+import type { Execution, Finding, Scenario } from "../schema.ts";
+import type { RunResult } from "../summary.ts";
+import { foundIn } from "./findings.ts";
 import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
 
-/** A report for a pull request: the figures, then the failures with how to repeat them. */
+/** A report for a pull request: the figures, then the findings with how to repeat them. */
 export function markdownOf(result: RunResult): string {
   const { scenarios, executions, summary } = result;
   const lines = [
@@ -19,7 +19,7 @@ export function markdownOf(result: RunResult): string {
       ? []
       : ["", "## Not tested", "", ...summary.untested.map(({ reason }) => `- ${cell(reason)}`)]),
     ...(executions.length === 0 ? ["", ...scenarioTable(scenarios)] : []),
-    ...failuresOf(result).flatMap((one) => failure(one.execution, one.scenario, summary.target)),
+    ...foundIn(result).flatMap((one) => section(one, executions)),
     ...blindSpots(executions),
     ...matrix(summary.coverage),
   ];
@@ -41,16 +41,23 @@ function scenarioTable(scenarios: Scenario[]): string[] {
   return ["| id | priority | area | title |", "|---|---|---|---|", ...rows];
 }
 
-function failure(execution: Execution, scenario: Scenario, target: string | null): string[] {
-  const curl = target === null ? null : curlOf(scenario, target);
+/** The most other scenarios that are named. */
+const ALSO = 10;
+
+function section(finding: Finding, executions: Execution[]): string[] {
+  const { scenario_id, severity, title, cwe, also, answer, repeat } = finding;
+  const execution = executions.find((one) => one.scenario_id === scenario_id)!;
+  const more = also.length > ALSO ? ` and ${also.length - ALSO} more` : "";
   return [
     "",
-    `## ${execution.scenario_id} (${scenario.priority}) ${cell(scenario.title)}`,
+    `## ${scenario_id} (${severity}) ${cell(title)}${cwe ? ` (${cwe})` : ""}`,
     "",
-    `- Expected: ${cell(scenario.expected_behavior)}`,
-    `- Happened: ${cell(execution.reason)}`,
+    `- Expected: ${cell(finding.expected)}`,
+    `- Happened: ${cell(finding.happened)}`,
+    ...(answer === null ? [] : [`- Answer: ${cell(answer)}`]),
+    ...(also.length === 0 ? [] : [`- Also: ${also.slice(0, ALSO).join(", ")}${more}`]),
     ...raceLines(execution).map((line) => `- Race: ${cell(line)}`),
-    ...(curl ? ["", "```sh", visibleLine(curl).replaceAll("```", "` ` `"), "```"] : []),
+    ...(repeat ? ["", "```sh", visibleLine(repeat).replaceAll("```", "` ` `"), "```"] : []),
   ];
 }
 

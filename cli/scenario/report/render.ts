@@ -1,10 +1,11 @@
 import type { Io } from "../../io.ts";
 import { paint, print } from "../../terminal/output.ts";
 import { visibleJson, visibleLine } from "../../terminal/visible.ts";
+import { NO_DRIVER } from "../execute/schedule.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult, Summary } from "../summary.ts";
 import { briefOf } from "./brief.ts";
-import { findingsOf } from "./findings.ts";
+import { foundIn } from "./findings.ts";
 import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
 import { markdownOf } from "./markdown.ts";
 
@@ -37,10 +38,8 @@ export function createRenderer(
     end: (result) => {
       io.stdout.write(`${textOf(result)}\n`);
       if (result.summary.note) io.stderr.write(`${result.summary.note}\n`);
-      const prose = result.executions.filter((one) => one.reason.includes("no exec"));
-      if (prose.length > 0) {
-        io.stderr.write(`${prose.length} scenarios without exec were skipped: no --driver\n`);
-      }
+      const left = leftOut(result);
+      if (left !== null) io.stderr.write(`${left}\n`);
     },
   };
 }
@@ -52,9 +51,18 @@ const MARKS = {
   inconclusive: ["?", "yellow"],
 } as const;
 
-/** True for a result that says nothing: a pass, or an operation that is named once at the end. */
+/** True for a result that says nothing: a pass, or what is named once at the end. */
 function isQuiet({ status, reason }: Execution): boolean {
-  return status === "passed" || (status === "inconclusive" && /never succeeded$/.test(reason));
+  return status === "passed" || (status === "inconclusive" && /never succeeded$/.test(reason)) ||
+    (status === "skipped" && reason.endsWith(NO_DRIVER));
+}
+
+/** How many scenarios need a driver that was not asked for, in words; null without any. */
+function leftOut({ executions }: RunResult): string | null {
+  const { length } = executions.filter(({ reason }) => reason.endsWith(NO_DRIVER));
+  if (length === 0) return null;
+  const [what, were] = length === 1 ? ["scenario needs", "was"] : ["scenarios need", "were"];
+  return `${length} ${what} several requests or a model, and ${were} not run: add --driver playbook`;
 }
 
 /** Lines for a person: each result as it arrives, then the failures and how to repeat them. */
@@ -72,12 +80,14 @@ function createTextRenderer(io: Io, target: string | null, verbose: boolean): Re
     },
     end: (result) => {
       if (target === null) printScenarios(io, result);
-      printFailures(io, result, target);
+      printFindings(io, result);
       printUntested(io, result.summary);
       printBlindSpots(io, result);
       printAreas(io, result.summary);
       print(io, summaryLine(result.summary));
       if (result.summary.note) print(io, paint(io, "yellow", result.summary.note));
+      const left = leftOut(result);
+      if (left !== null) print(io, left);
     },
   };
 }
@@ -91,13 +101,12 @@ function printScenarios(io: Io, { scenarios, summary }: RunResult): void {
   if (summary.coverage) ["", ...matrixLines(summary.coverage)].forEach((line) => print(io, line));
 }
 
-function printFailures(io: Io, result: RunResult, target: string | null): void {
-  const byId = new Map(result.scenarios.map((one) => [one.scenario_id, one]));
-  for (const finding of result.findings ?? findingsOf(result, { target })) {
+function printFindings(io: Io, result: RunResult): void {
+  for (const finding of foundIn(result)) {
     const { scenario_id, severity, title, cwe, also, answer, repeat } = finding;
     const head = `${scenario_id} ${severity}: ${visibleLine(title)}${cwe ? ` (${cwe})` : ""}`;
     print(io, `\n${paint(io, "red", head)}`);
-    print(io, `  expected  ${visibleLine(byId.get(scenario_id)!.expected_behavior)}`);
+    print(io, `  expected  ${visibleLine(finding.expected)}`);
     print(io, `  happened  ${visibleLine(finding.happened)}`);
     if (answer !== null) print(io, `  answer    ${visibleLine(answer)}`);
     if (also.length > 0) {

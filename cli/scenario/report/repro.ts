@@ -7,7 +7,7 @@ import { isCredential, mergeHeaders, withoutCredentials } from "../execute/reque
 import type { Target } from "../execute/target.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import { failuresOf, type RunResult } from "../summary.ts";
-import { curlOf, quote } from "./curl.ts";
+import { curlOf, quote, SHORT_BODY } from "./curl.ts";
 import { raceScript } from "./race_script.ts";
 
 /** The parts of a run that a repetition needs. */
@@ -61,6 +61,8 @@ function filesOf(
       files["race.mjs"] = raceScript({ ...exec, headers }, execution, run);
     }
   }
+  const { mode, body = "" } = scenario.exec ?? {};
+  if (mode === "http" && body.length > SHORT_BODY) files["body"] = body;
   return { ...files, "README.md": readme(scenario, execution, Object.keys(files)) };
 }
 
@@ -113,6 +115,7 @@ const PURPOSES: Record<string, string> = {
   "repeat.sh": "repeats the scenario and judges it",
   "curl.sh": "sends the request by curl",
   "request.http": "the bytes of the request; {{NAME}} stands for a secret",
+  "body": "the body of the request",
   "race.mjs": "repeats the volley by Node alone; exits with 1 while more than one request wins",
 };
 

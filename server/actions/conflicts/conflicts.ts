@@ -8,7 +8,7 @@ import { shownPath } from "../submit/target.ts";
 import { unifiedDiff } from "../texts.ts";
 import { toolOf } from "../tools.ts";
 import { BY_SYSTEM, eventOf } from "../transition.ts";
-import { addConflict, findUnreviewed, listHolders, type Rival } from "./store.ts";
+import { addConflict, findUnreviewed, hasRival, listHolders, type Rival } from "./store.ts";
 
 /** The real paths of the files that an action changes or may change. */
 export function pathsOf({ plan }: Pick<ActionRow, "plan">): string[] {
@@ -63,10 +63,11 @@ async function conflictsOf(
   if (paths.length === 0 || toolOf(row.tool).undoes) return [];
   const replaced = (row.plan?.changes ?? []).flatMap(({ path, before }) =>
     before ? [{ path, sha256: before.sha256 }] : []
-  );
+  ).slice(0, MAX_FILES);
+  if (!await hasRival(ledger, row, paths, replaced)) return [];
   const held = await listHolders(ledger, row.session_id, paths);
   const written: Rival[] = [];
-  for (const one of replaced.slice(0, MAX_FILES)) {
+  for (const one of replaced) {
     const rival = await findUnreviewed(ledger, row, one);
     if (rival) written.push(rival);
   }

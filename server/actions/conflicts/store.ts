@@ -31,6 +31,37 @@ export function insertHeldPaths(
   }];
 }
 
+/**
+ * False only if neither `listHolders` nor, for any replaced file, `findUnreviewed` finds an action.
+ * One statement, because most actions have no rival. CROSS JOIN keeps the order: from the few paths.
+ */
+export async function hasRival(
+  ledger: Ledger,
+  { id, session_id }: Pick<ActionRow, "id" | "session_id">,
+  paths: readonly string[],
+  replaced: readonly { path: string; sha256: string }[],
+): Promise<boolean> {
+  const [row] = await ledger.all(
+    `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS given
+        CROSS JOIN held_paths ON held_paths.project_id = ?2 AND held_paths.path = given.value
+        CROSS JOIN actions ON actions.project_id = ?2 AND actions.id = held_paths.action_id
+        WHERE ${IS_HOLDER} ?3)
+      OR EXISTS (SELECT 1 FROM json_each(?4) AS given
+        CROSS JOIN actions ON actions.project_id = ?2 AND actions.id = (
+          SELECT action_id FROM intents
+            WHERE project_id = ?2 AND path = given.value ->> 'path' ${LAST_BUT} ?5 ${LAST_FIRST})
+        WHERE actions.session_id <> ?3 AND ${IS_UNREVIEWED}) AS found`,
+    [JSON.stringify(paths), ledger.project_id, session_id, JSON.stringify(replaced), id],
+  );
+  return Number(row?.found) === 1;
+}
+
+const IS_HOLDER = "actions.status = 'pending' AND actions.session_id <>";
+const LAST_BUT = "AND state = 'done' AND action_id <>";
+const LAST_FIRST = "ORDER BY created_at DESC, started_seq DESC LIMIT 1";
+const IS_UNREVIEWED = "actions.status = 'approved' AND actions.decided_by = 'policy' " +
+  `AND actions.tool NOT IN (${UNDOING})`;
+
 /** The held actions of other sessions on these files. */
 export async function listHolders(
   ledger: Ledger,
@@ -42,7 +73,7 @@ export async function listHolders(
       JOIN held_paths ON held_paths.project_id = ? AND held_paths.path = given.value
       JOIN actions ON actions.project_id = held_paths.project_id
         AND actions.id = held_paths.action_id
-      WHERE actions.status = 'pending' AND actions.session_id <> ? LIMIT ${MOST}`,
+      WHERE ${IS_HOLDER} ? LIMIT ${MOST}`,
     [JSON.stringify(paths), ledger.project_id, session_id],
   );
   return rows.map(toRival);
@@ -60,11 +91,9 @@ export async function findUnreviewed(
   const rows = await ledger.all(
     `SELECT ? AS rival_path, ${prefixed()} FROM
       (SELECT action_id, after_sha256 FROM intents
-        WHERE project_id = ? AND path = ? AND state = 'done' AND action_id <> ?
-        ORDER BY created_at DESC, rowid DESC LIMIT 1) AS last
+        WHERE project_id = ? AND path = ? ${LAST_BUT} ? ${LAST_FIRST}) AS last
       JOIN actions ON actions.project_id = ? AND actions.id = last.action_id
-      WHERE last.after_sha256 = ? AND actions.session_id <> ? AND actions.status = 'approved'
-        AND actions.decided_by = 'policy' AND actions.tool NOT IN (${UNDOING})`,
+      WHERE last.after_sha256 = ? AND actions.session_id <> ? AND ${IS_UNREVIEWED}`,
     [left.path, ledger.project_id, left.path, id, ledger.project_id, left.sha256, session_id],
   );
   return rows[0] ? toRival(rows[0]) : null;

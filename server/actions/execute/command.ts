@@ -5,7 +5,7 @@ import { putBlob } from "../../db/blobs.ts";
 import { GateError } from "../../errors.ts";
 import type { PolicyLimits } from "../../policy/schema.ts";
 import { OutputBuffer } from "../../runtime/output_buffer.ts";
-import type { Walls } from "../../sandbox/schema.ts";
+import type { AskedHost, Walls } from "../../sandbox/schema.ts";
 import { noteConflicts } from "../conflicts/conflicts.ts";
 import {
   type ActionContext,
@@ -31,6 +31,7 @@ import { toolOf } from "../tools.ts";
 import { actorOf, transition } from "../transition.ts";
 import { failUnstarted } from "./execute.ts";
 import { runOf } from "./proved_run.ts";
+import { heldBackOf, startOnCopy } from "../held_changes/held_back.ts";
 import { endWalls, enterSide, wallsFor } from "./walled.ts";
 
 /** Gives an approved command to the one process that claims it first. */
@@ -75,17 +76,24 @@ async function startInSide(
   { caller, key }: { caller: Caller; key: string },
 ): Promise<{ claimed: ActionRow; walls: Walls | null; limits: PolicyLimits } | null> {
   const { services } = context;
+  const { id } = row;
   try {
     const side = await orFail(services, row, () => enterSide(services, row, key));
     await recheckOrFail(services, row);
     const { limits } = (await services.config.inForce()).compiled;
     const kept = await keepFiles(services, row, limits);
-    const walled = await orFail(services, row, () => wallsFor(services, row, { side, key }));
-    const decision = walled && !row.decision.sandbox
+    const isAble = input.sandbox === true;
+    const walled = await orFail(
+      services,
+      row,
+      () => wallsFor(services, row, { side, key, isAble }),
+    );
+    const decision = walled && (!row.decision.sandbox || row.decided_by !== "policy")
       ? { decision: { ...row.decision, sandbox: walled.sandbox } }
       : {};
     const by = { by: input.holder ?? caller.id, caller };
-    const claimed = await commitClaim(context, row, { ...kept, ...decision }, by);
+    const start = () => commitClaim(context, row, { ...kept, ...decision }, by);
+    const claimed = await startOnCopy(services, { id, copy: walled?.copy ?? null }, start);
     return claimed && { claimed, walls: walled?.walls ?? null, limits };
   } catch (error) {
     services.sandboxes.lanes.leave(key);
@@ -121,7 +129,7 @@ export async function report(
   const { services } = context;
   const row = await loadAction(services, id);
   if (!isClaimed(row)) throw notPossible(row, "report on", "it is not a command");
-  const reported = await commitResult(services, row, input, caller);
+  const reported = await commitResult(context, row, input, caller);
   if (reported) {
     services.budgets.count(reported);
     const paths = reported.plan?.changes.map(({ path }) => path) ?? [];
@@ -244,11 +252,12 @@ async function commitStart(
 }
 
 async function commitResult(
-  services: ActionServices,
+  context: ActionContext,
   row: ActionRow,
   input: ResultInput,
   caller: Caller,
 ): Promise<ActionRow | null> {
+  const { services } = context;
   // A caller without the claim must not cause any reading of files.
   const isOpen = row.execution === "running" || row.execution === "unknown";
   if (!isOpen || row.claim_id !== input.claim_id) return null;
@@ -261,16 +270,32 @@ async function commitResult(
   // Before the effects are read, so that what was undone is none of them.
   const guarded = [...await endGuarding(services, row), ...await endWalls(services, row)];
   services.sandboxes.lanes.end(row.id);
-  const effects = withGuarded(row, await effectsOf(services, row), guarded);
+  const held = await heldBackOf(context, row, caller);
+  const changed = withGuarded(row, held ?? await effectsOf(services, row), guarded);
+  const { asked_hosts } = input;
+  const effects = asked_hosts && row.decision.sandbox
+    ? withAsked(row, changed, asked_hosts)
+    : changed;
   return await transition(services, row, {
     // After a restart the outcome counts as unknown until the process that kept running it reports.
     from: { execution: ["running", "unknown"], claim_id: input.claim_id },
     to: { ...result, ...effects.fields, finished_at },
     by: actorOf(caller, row.agent),
     type: "action.finished",
-    why: { ...result, changes: changesIn(effects.fields) },
+    why: { ...result, changes: changesIn(effects.fields), ...asked_hosts && { asked_hosts } },
     before: [...statements, ...effects.statements],
   });
+}
+
+/** Effects that also keep which hosts the command asked for. */
+export function withAsked<E extends { fields: Fields }>(
+  { plan }: ActionRow,
+  effects: E,
+  asked_hosts: AskedHost[],
+): E {
+  if (!plan) return effects;
+  const known = effects.fields.plan ?? plan;
+  return { ...effects, fields: { ...effects.fields, plan: { ...known, asked_hosts } } };
 }
 
 function resultOf(input: ResultInput, output: Capped, output_sha256: string) {

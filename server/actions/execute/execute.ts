@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { readBlob, sizeOfBlob, streamBlob } from "../../db/blobs.ts";
 import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
-import { applyChange } from "../../runtime/files.ts";
+import { showChange } from "../../runtime/files.ts";
 import {
   makeFolder,
   missingFolders,
@@ -97,6 +97,7 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
     if (executorOf(row) === "claimer") {
       const error = "The gate stopped while it ran: the outcome is unknown";
       await resumeGuarding(services, row);
+      await services.sandboxes.dropCopy(row.id);
       const guarded = await endGuarding(services, row);
       const effects = withGuarded(row, await effectsOf(services, row), guarded);
       return await finish(services, row, { execution: "unknown", error, intents: [] }, effects);
@@ -139,10 +140,11 @@ async function refuseRecovery(
   return failed ?? await loadAction(services, row.id);
 }
 
-/** What else an outcome changes, and whether `recoverAction` would find the same one. */
+/** The other changes of an outcome, and whether `recoverAction` would find the same one. */
 interface Finishing {
   fields?: Fields;
   statements?: Statement[];
+  is_own?: boolean;
   is_derivable?: boolean;
 }
 
@@ -150,15 +152,16 @@ interface Finishing {
 async function finish(
   services: ActionServices,
   row: ActionRow,
-  { execution, error, intents }: Outcome,
-  { fields = {}, statements = [], is_derivable = false }: Finishing = {},
+  { execution, error, intents, settled: durable_after }: Outcome,
+  { fields = {}, statements = [], is_own = false, is_derivable = false }: Finishing = {},
 ): Promise<ActionRow> {
   const { ledger, project_id, environment } = services;
   const finished_at = timestamp(environment);
   const settled = settleIntents(project_id, intents, finished_at);
   // The intents of many files are settled ahead; the action itself changes in the last commit.
   while (settled.length > BATCH) {
-    await ledger.commit({ statements: settled.splice(0, BATCH), events: [], is_derivable });
+    const statements = settled.splice(0, BATCH);
+    await ledger.commit({ statements, events: [], is_derivable, durable_after });
     await yieldTurn();
   }
   const undone = execution === "succeeded" ? await undoneBy(services, row) : NOTHING_UNDONE;
@@ -170,7 +173,9 @@ async function finish(
     why: { execution, error, sha256: row.after_sha256 },
     later: undone.events,
     after: () => [...settled, ...undone.statements, ...statements],
+    is_own,
     is_derivable,
+    durable_after,
   });
   return finished ?? await loadAction(services, row.id);
 }
@@ -291,8 +296,11 @@ async function executeStarted(
   await services.environment.fault?.("intent");
   const outcome = await applyAll(services, row, intents, contentsOf(services, at_hand));
   await services.environment.fault?.("applied");
-  // The files are durable: after a power cut, `recoverAction` finds this success again.
-  return await finish(services, row, outcome, { is_derivable: outcome.execution === "succeeded" });
+  // `recoverAction` finds this success again, because its record is durable after its files.
+  const is_derivable = outcome.execution === "succeeded";
+  // Its execution excludes every other change of the row: a review needs a pending one, a rollback a
+  // finished one, and the recovery leaves what runs in this process.
+  return await finish(services, row, outcome, { is_own: true, is_derivable });
 }
 
 async function applyAll(
@@ -303,6 +311,7 @@ async function applyAll(
 ): Promise<Outcome> {
   const { fault } = services.environment;
   const done: IntentRow[] = [];
+  let last: Promise<void> | undefined;
   try {
     services.guarding.accept(intents.map(({ path }) => path));
     makeFolders(row);
@@ -313,10 +322,14 @@ async function applyAll(
     try {
       const after = await afterOf(intent, contents);
       const change = { path: intent.path, before: intent.before_sha256, after };
-      const { made_folders } = await applyChange(
+      await last;
+      const { made_folders, settled } = await showChange(
         { ...change, temporary: intent.data.temporary },
         fault,
       );
+      // The agent does not wait for the last folder: the record of the outcome does.
+      last = settled;
+      settled.catch(() => {});
       done.push({ ...intent, state: "done", data: { ...intent.data, new_folders: made_folders } });
     } catch (error) {
       const rest = intents.slice(done.length);
@@ -324,7 +337,8 @@ async function applyAll(
     }
   }
   finishFolders(row);
-  return { execution: "succeeded", error: null, intents: done };
+  // A file system that cannot sync a folder shows the change all the same.
+  return { execution: "succeeded", error: null, intents: done, settled: last?.catch(() => {}) };
 }
 
 async function afterOf(intent: IntentRow, contents: Contents) {

@@ -20,6 +20,8 @@ export interface IntentRow {
   };
 }
 
+const CHAIN_LENGTH = "(SELECT coalesce(max(seq), 0) FROM audit WHERE project_id = ?)";
+
 /** Inserts open intents of an action that starts, in one statement, if `only` finds a row. */
 export function insertIntents(
   project_id: string,
@@ -30,11 +32,11 @@ export function insertIntents(
   if (intents.length === 0) return [];
   return [{
     sql: `INSERT INTO intents (project_id, id, action_id, digest, path, before_sha256,
-      after_sha256, state, data, created_at)
+      after_sha256, state, data, created_at, started_seq)
       SELECT ?, value ->> 'id', ?, ?, value ->> 'path', value ->> 'before_sha256',
-        value ->> 'after_sha256', 'open', value -> 'data', ? FROM json_each(?)
+        value ->> 'after_sha256', 'open', value -> 'data', ?, ${CHAIN_LENGTH} FROM json_each(?)
       WHERE EXISTS (${only.sql})`,
-    args: [project_id, id, digest, started_at, jsonText(intents), ...only.args],
+    args: [project_id, id, digest, started_at, project_id, jsonText(intents), ...only.args],
   }];
 }
 
@@ -60,10 +62,10 @@ export function insertDone(
   }));
   return [{
     sql: `INSERT INTO intents (project_id, id, action_id, digest, path, before_sha256,
-      after_sha256, state, data, created_at, settled_at)
+      after_sha256, state, data, created_at, settled_at, started_seq)
       SELECT ?, value ->> 'id', ?, ?, value ->> 'path', value ->> 'before', value ->> 'after',
-        'done', value -> 'data', ?, ? FROM json_each(?)`,
-    args: [project_id, action_id, digest, created_at, settled_at, jsonText(done)],
+        'done', value -> 'data', ?, ?, ${CHAIN_LENGTH} FROM json_each(?)`,
+    args: [project_id, action_id, digest, created_at, settled_at, project_id, jsonText(done)],
   }];
 }
 
@@ -99,10 +101,10 @@ export function settleIntents(
   intents: readonly IntentRow[],
   settled_at: string,
 ): Statement[] {
-  return intents.map(({ id, state, data }) => ({
+  return intents.map(({ id, action_id, state, data }) => ({
     sql: `UPDATE intents SET state = ?, data = ?, settled_at = ?
-      WHERE project_id = ? AND id = ? AND state = 'open'`,
-    args: [state, jsonText(data), settled_at, project_id, id],
+      WHERE project_id = ? AND action_id = ? AND id = ? AND state = 'open'`,
+    args: [state, jsonText(data), settled_at, project_id, action_id, id],
   }));
 }
 

@@ -4,12 +4,14 @@ import type { Statement } from "../../db/ledger.ts";
 import { readImage } from "../../runtime/file_image.ts";
 import { type Content, keepContents, MAX_CALL_BYTES, MAX_IN_MEMORY } from "../contents.ts";
 import { type ActionServices, loadAction, messageOf, timestamp } from "../context.ts";
-import type { PlannedChange } from "../plan.ts";
+import type { AskedHost } from "../../sandbox/schema.ts";
+import type { HeldBack, PlannedChange } from "../plan.ts";
 import { type ActionRow, type Fields, listRunningOf } from "../store.ts";
 import { stateOf } from "../submit/plan_action.ts";
 import { type Actor, actorOf, BY_SYSTEM, transition } from "../transition.ts";
 import { endGuarding, withGuarded } from "../guarding/project_guard.ts";
-import { capOutput } from "./command.ts";
+import type { Restored } from "../guarding/restore.ts";
+import { capOutput, withAsked } from "./command.ts";
 import { insertIntents, settleIntents } from "./intents_store.ts";
 
 /** The host's report on a call of its own tool. */
@@ -29,17 +31,43 @@ export interface NativeCallId {
   key: string | null;
 }
 
-/** Records a host's report and reads the changed files. Returns null if no such call is running. */
+/** The end of a call of a host's own tool. */
+export interface NativeEnd {
+  /** Null if nobody reported it. */
+  outcome: NativeOutcome | null;
+  by: Actor;
+  /** The decision as it was carried out, if it was carried out otherwise than decided. */
+  decision?: ActionRow["decision"];
+  /** The files that were moved away after the command. */
+  removed?: Restored[];
+  /** The state of its changes, if they were held back. */
+  held_back?: HeldBack;
+  /** The hosts that the command asked for in the sandbox. */
+  asked_hosts?: AskedHost[];
+}
+
+/**
+ * Records a host's report and reads the changed files. Returns null if no such call is running, or
+ * if it runs in the sandbox: then its own process reports. `is_bare` tells that the host ran a
+ * command outside the sandbox that belonged into it.
+ */
 export async function reportNative(
   services: ActionServices,
   call: NativeCallId,
-  outcome: NativeOutcome,
+  { outcome, is_bare }: { outcome: NativeOutcome; is_bare: (id: string) => boolean },
   caller: Caller,
 ): Promise<ActionRow | null> {
   const running = (await listRunningOf(services.ledger, call.session_id)).filter(isOf(call));
-  const row = running[0];
+  const row = running.find(({ id }) => !services.sandboxes.lanes.holds(id));
   if (!row) return null;
-  return await finishNative(services, row, outcome, actorOf(caller, row.agent));
+  const by = actorOf(caller, row.agent);
+  if (!is_bare(row.id)) return await finishNative(services, row, { outcome, by });
+  const error = "Its host ran it outside the sandbox: it did not take the command of gate";
+  const decision = { ...row.decision, sandbox: null };
+  return await finishNative(services, row, {
+    ...{ by, decision },
+    outcome: { ...outcome, failed: true, error },
+  });
 }
 
 /** Finishes a call that its host did not report: its files show the outcome, a command's is unknown. */
@@ -52,7 +80,7 @@ export async function recoverNative(
   if (row.execution !== "running") return row;
   const found = await readChanges(services, row.plan!.changes);
   if (only_if_changed && !found.is_changed) return row;
-  return await finishNative(services, row, null, BY_SYSTEM);
+  return await finishNative(services, row, { outcome: null, by: BY_SYSTEM });
 }
 
 /** Finishes the calls of a session that changed their files and were not reported. */
@@ -71,31 +99,43 @@ function isOf({ key, tool, input_sha256 }: NativeCallId) {
   };
 }
 
-async function finishNative(
+/** Records the end of a call of a host's own tool, with the files as they are now. */
+export async function finishNative(
   services: ActionServices,
   row: ActionRow,
-  outcome: NativeOutcome | null,
-  by: Actor,
+  { outcome, by, decision, removed = [], held_back, asked_hosts = [] }: NativeEnd,
 ): Promise<ActionRow> {
-  const restored = await endGuarding(services, row);
+  const { lanes } = services.sandboxes;
+  await services.sandboxes.dropCopy(row.id);
+  const restored = [...await endGuarding(services, row), ...removed];
+  if (!lanes.holds(row.id)) lanes.end(row.id);
   const found = await readChanges(services, row.plan!.changes);
   const finished_at = timestamp(services.environment);
   const result = resultOf(row, outcome, found);
   const output = await outputOf(services, outcome, finished_at);
   services.intake.count(row.session_id, [...found.contents, ...output.contents]);
   const isDone = result.execution === "succeeded";
+  const hasAsked = asked_hosts.length > 0;
+  const held = held_back && { plan: { ...row.plan!, held_back } };
+  const files = { fields: { ...held, ...fileFields(row, found) } };
   const finished = await transition(services, row, {
     // After its time-out the outcome counts as unknown until the host reports after all.
     from: { execution: ["running", "unknown"], claim_id: row.claim_id ?? "" },
     to: {
       ...result,
       ...output.fields,
+      ...decision && { decision },
       finished_at,
-      ...withGuarded(row, { fields: fileFields(row, found) }, restored).fields,
+      ...withGuarded(row, hasAsked ? withAsked(row, files, asked_hosts) : files, restored).fields,
     },
     by,
     type: "action.finished",
-    why: { ...result, sha256: found.changes[0]?.after?.sha256 ?? null },
+    why: {
+      ...result,
+      sha256: found.changes[0]?.after?.sha256 ?? null,
+      ...decision && { sandbox: decision.sandbox },
+      ...hasAsked && { asked_hosts },
+    },
     before: [...await keepContents(services, found.contents), ...output.statements],
     after: (changed) => isDone ? doneIntents(services, row, found, { changed, finished_at }) : [],
   });

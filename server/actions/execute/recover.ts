@@ -4,6 +4,7 @@ import {
   type FileChange,
   type NewFile,
   removeTemporary,
+  settleEntries,
 } from "../../runtime/files.ts";
 import { removeEmptyFolders } from "../../runtime/folder.ts";
 import type { IntentRow } from "./intents_store.ts";
@@ -13,6 +14,8 @@ export interface Outcome {
   execution: "succeeded" | "failed" | "unknown";
   error: string | null;
   intents: IntentRow[];
+  /** Settles when the disk has what succeeded; without it the disk has it already. */
+  settled?: Promise<void>;
 }
 
 /** Finds the content of a hash. The ledger keeps old and new contents before a file is touched. */
@@ -54,6 +57,8 @@ async function outcomeOf(
   const withState = (state: (index: number) => State) =>
     intents.map((intent, index) => ({ ...intent, state: state(index) }));
   if (states.every((state) => state === "done")) {
+    // A power cut must not take what is recorded now.
+    await settleEntries(intents.map(({ path }) => path));
     return { execution: "succeeded", error: null, intents: withState(() => "done") };
   }
   const foreign = intents.filter((_, index) => states[index] === "conflict");

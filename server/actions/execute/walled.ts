@@ -1,15 +1,22 @@
 import { sandboxOf } from "../../policy/contain.ts";
-import type { Sandbox } from "../../policy/schema.ts";
+import type { OpenedWalls, Sandbox } from "../../policy/schema.ts";
+import { findProgram } from "../../runtime/find_program.ts";
+import { resolvePath } from "../../runtime/real_path.ts";
+import { ownEnvironment } from "../../runtime/self.ts";
+import { isWithin } from "../../sandbox/bubblewrap.ts";
 import { runsOwnPrograms } from "../../sandbox/git_programs.ts";
+import { openedOf } from "../../sandbox/openings.ts";
 import type { Lane } from "../../sandbox/lanes.ts";
-import type { Walls } from "../../sandbox/schema.ts";
-import { refused } from "../../sandbox/walls.ts";
+import type { BuiltWalls } from "../../sandbox/sandboxes.ts";
+import { refused, UnbuildableError } from "../../sandbox/walls.ts";
 import type { ActionServices } from "../context.ts";
 import { reportRemoved } from "../guarding/report.ts";
 import { restore, type Restored } from "../guarding/restore.ts";
 import { compare } from "../guarding/snapshot.ts";
+import { openedByApproval } from "../review/openings.ts";
 import type { ActionRow } from "../store.ts";
-import { evaluateAgain } from "../submit/evaluate.ts";
+import { evaluateAgain, isRemembered } from "../submit/evaluate.ts";
+import { homedir } from "node:os";
 import { join } from "node:path";
 
 /** Where a command runs: in the sandbox, outside without a person, or outside because of one. */
@@ -24,35 +31,73 @@ export async function enterSide(
   row: ActionRow,
   key: string,
 ): Promise<Side> {
-  const { lanes } = services.sandboxes;
-  const { decision, decided_by } = row;
-  const isOutside = !decision.sandbox;
-  if (isOutside && (decided_by !== "policy" || decision.grant_id !== undefined)) return null;
-  const isSafe = !await runsOwnCode(services, row);
-  if (isOutside && isSafe && lanes.outside(key, await laneOf(services, row))) return "outside";
+  const side = await outsideOf(services, row, key);
+  if (side === "outside" || side === null) return side;
   await goBehind(services, row, key);
   return "behind";
+}
+
+/** As `enterSide`, but enters nothing if the command is to run in the sandbox. */
+export async function outsideOf(
+  services: ActionServices,
+  row: ActionRow,
+  key: string,
+): Promise<Side> {
+  const { decision, decided_by } = row;
+  if (decision.sandbox) return "behind";
+  if (decided_by !== "policy" || isRemembered(decision)) return null;
+  if (await runsOwnCode(services, row)) return "behind";
+  const lane = await laneOf(services, row);
+  return services.sandboxes.lanes.outside(key, lane) ? "outside" : "behind";
 }
 
 /** Programs that run what a project has installed; a rule may allow that by its name. */
 const RUNNERS =
   /\b(npx|bunx|pnpx|pnpm|yarn|uvx|pipx|(npm|bun)\s+(exec|x)|(uv|poetry)\s+run|bundle\s+exec)\b/;
 
-/** Whether the command runs installed packages, or makes git run programs, that sandboxed commands can change. */
+/**
+ * Whether the command starts a program of the project or an installed package, or makes git run one:
+ * sandboxed commands can change these.
+ */
 async function runsOwnCode(
   { config, roots }: ActionServices,
-  { analysis, command, cwd, root }: ActionRow,
+  { analysis, command, cwd, root, plan }: ActionRow,
 ): Promise<boolean> {
   const { compiled, around } = await config.inForce();
   if (!around.sandbox || compiled.sandbox.mode === "off") return false;
   if (RUNNERS.test(command ?? "")) return true;
-  return runsOwnPrograms(analysis?.commands ?? [], [...roots, cwd ?? root]);
+  const commands = analysis?.commands ?? [];
+  const search_path = plan?.search_path ?? ownEnvironment()["PATH"] ?? "";
+  return commands.some(([name = ""]) => liesIn(roots, name, cwd ?? root, search_path)) ||
+    runsOwnPrograms(commands, [...roots, cwd ?? root]);
 }
 
-async function goBehind(services: ActionServices, row: ActionRow, key: string): Promise<void> {
+/** Whether this name of a program leads into one of the folders, by itself or by a link. */
+function liesIn(
+  roots: readonly string[],
+  name: string,
+  folder: string,
+  search_path: string,
+): boolean {
+  const program = name === "" ? null : findProgram(name, folder, search_path);
+  if (program === null || roots.includes("/")) return false;
+  return [program.path, resolvePath(program.path).real]
+    .some((path) => roots.some((root) => isWithin(path, root)));
+}
+
+/**
+ * Enters the side of the sandbox under this key. @throws GateError `conflict` if a command outside
+ * works in the same folders for too long
+ */
+export async function goBehind(
+  services: ActionServices,
+  row: ActionRow,
+  key: string,
+  more: Partial<Lane> = {},
+): Promise<void> {
   const { lanes } = services.sandboxes;
   lanes.leave(key);
-  if (await lanes.behind(key, await laneOf(services, row))) return;
+  if (await lanes.behind(key, { ...await laneOf(services, row), ...more })) return;
   throw refused(
     "a command outside the sandbox works in the same project, and one could deceive the other",
     "submit it again when the other command has ended",
@@ -72,39 +117,73 @@ async function laneOf({ roots, config }: ActionServices, row: ActionRow): Promis
 }
 
 /**
- * The walls behind which a claimed command runs; null if it runs outside. @throws GateError `conflict`
- * if they cannot be built: then the command must not run
+ * The walls behind which a claimed command runs; null if it runs outside. @throws UnbuildableError if
+ * they cannot be built: then the command must not run, unless a person approved it outside for that
  */
 export async function wallsFor(
   services: ActionServices,
   row: ActionRow,
-  { side, key }: { side: Side; key: string },
+  { side, key, isAble }: { side: Side; key: string; isAble: boolean },
 ): Promise<Walled | null> {
   const decided = await sandboxFor(services, row);
-  if (decided === null && side !== "behind") return null;
+  const isOpened = await openedByApproval(services, row) !== null;
+  if (decided === null && side !== "behind" && !isOpened) return null;
+  if (!isAble) {
+    const why = "the process that claims it cannot start a sandbox, as one of an older gate";
+    throw refused(why, "restart the agent's host and submit it again");
+  }
   // The files have changed since the decision, so that its text is no longer proved.
   if (side !== "behind") await goBehind(services, row, key);
+  try {
+    return await wallsBehind(services, row, isOpened ? null : decided);
+  } catch (error) {
+    const wasShownOutside = row.decided_by !== "policy" && !row.decision.sandbox && !isOpened;
+    if (!(error instanceof UnbuildableError) || !wasShownOutside) throw error;
+    services.sandboxes.lanes.leave(key);
+    return null;
+  }
+}
+
+/** The walls of a command on the side of the sandbox; without a decided sandbox, the policy's. */
+export async function wallsBehind(
+  services: ActionServices,
+  row: ActionRow,
+  decided: Sandbox | null,
+): Promise<Walled> {
   const { sandboxes, config, sessions, neighbours } = services;
   const { home_project } = await sessions.get(row.session_id);
   const { compiled, around } = await config.inForce(home_project ?? undefined);
-  const sandbox = decided ?? sandboxOf(compiled, around.sandbox?.engine ?? "none", around);
-  const walls = await sandboxes.build({
-    ...{ action_id: row.id, session_id: row.session_id, sandbox, compiled, around },
+  const opened = await openedFor(services, row);
+  const engine = { engine: around.sandbox?.engine ?? "none", opened };
+  const sandbox = decided ?? sandboxOf(compiled, engine, around);
+  const built = await sandboxes.build({
+    ...{ action_id: row.id, session_id: row.session_id, sandbox, opened, compiled, around },
     command: row.command!,
     cwd: row.cwd!,
     projects: await neighbours.roots(),
   });
-  return { walls, sandbox };
+  return { ...built, sandbox };
 }
 
 /** The walls of a command, and what its decision says about them. */
-export interface Walled {
-  walls: Walls;
+export interface Walled extends BuiltWalls {
   sandbox: Sandbox;
 }
 
+/** The walls that people opened for this command: by its approval, and for its session. */
+async function openedFor(services: ActionServices, row: ActionRow): Promise<OpenedWalls> {
+  const open = await openedByApproval(services, row);
+  const once = openedOf(open?.walls ?? [], homedir());
+  const all = await services.openings.ofSession(row.session_id);
+  const both = (name: keyof OpenedWalls) => [...new Set([...once[name], ...all[name]])];
+  return { hosts: both("hosts"), writable: both("writable"), readable: both("readable") };
+}
+
 /** The policy answers again, because a row of the ledger may have been changed by another program. */
-async function sandboxFor(services: ActionServices, row: ActionRow): Promise<Sandbox | null> {
+export async function sandboxFor(
+  services: ActionServices,
+  row: ActionRow,
+): Promise<Sandbox | null> {
   const recorded = row.decision.sandbox ?? null;
   const { decision } = await evaluateAgain(services, row);
   // What a person approved runs outside, unless the policy lets nothing run there.

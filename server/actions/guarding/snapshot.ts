@@ -25,7 +25,7 @@ export interface Place {
 
 /** Folders from which a host loads code: there any name may be one that it loads. */
 const LOADED = /^(agents?|commands?|skills?|plugins?|extensions?|tools?|rules|prompts|modes?)$/;
-/** What running or fetching such code leaves behind, below the folder of each one. */
+/** The names that running or fetching such code leaves behind, below the folder of each one. */
 const LEFT_BEHIND = /^(__pycache__|node_modules|\.git|\.DS_Store|\.gate-[0-9a-f-]+)$/;
 
 /** A guarded file, link or folder as gate last accepted it. */

@@ -1,19 +1,40 @@
 import type { Ledger, Statement, Value } from "../../db/ledger.ts";
+import { RARE } from "../../db/ledger_migrations.ts";
 import type { ActionQuery } from "./schema.ts";
 
 const RISK = "json_extract(actions.risk, '$.level')";
 
-/** Filters with an index. The columns name their table, because the word index has some of them too. */
+/** A filter with an index. The columns name their table, because the word index has some of them too. */
+interface Filter {
+  /** The index of `actions`; null if `action_index` lists the values. */
+  index: string | null;
+  column: string;
+  /** The condition of an index without the most frequent values, and these values. */
+  rare?: { condition: string; but: readonly string[] };
+}
+
 const INDEXED = {
-  path: { index: "actions_by_path", column: "actions.path" },
+  path: { index: null, column: "actions.path" },
   session_id: { index: "actions_by_session", column: "actions.session_id" },
-  status: { index: "actions_by_status", column: "actions.status" },
-  risk: { index: "actions_by_risk", column: RISK },
-  decided_by: { index: "actions_by_decider", column: "actions.decided_by" },
-  tool: { index: "actions_by_tool", column: "actions.tool" },
-  agent: { index: "actions_by_agent", column: "actions.agent" },
-  execution: { index: "actions_by_execution", column: "actions.execution" },
-} as const;
+  status: {
+    index: "actions_by_status",
+    column: "actions.status",
+    rare: { condition: RARE.status, but: ["approved"] },
+  },
+  risk: { index: "actions_by_risk", column: RISK, rare: { condition: RARE.risk, but: ["low"] } },
+  decided_by: {
+    index: "actions_by_decider",
+    column: "actions.decided_by",
+    rare: { condition: RARE.decided_by, but: ["policy"] },
+  },
+  tool: { index: null, column: "actions.tool" },
+  agent: { index: null, column: "actions.agent" },
+  execution: {
+    index: "actions_by_execution",
+    column: "actions.execution",
+    rare: { condition: RARE.execution, but: ["running", "succeeded"] },
+  },
+} as const satisfies Record<string, Filter>;
 type Indexed = keyof typeof INDEXED;
 const NAMES = Object.keys(INDEXED) as Indexed[];
 
@@ -28,26 +49,53 @@ export interface Scan {
   /** The conditions that the index does not cover; they are tested in each row. */
   others: Statement;
   /** Selects `columns` of the rows in the span; `end` adds conditions, order and limit. */
-  select: (columns: string, span: Span, end: (order: string) => Statement) => Statement;
+  select: (columns: string, span: Span, end: End) => Statement;
+  /** Selects the `seq` or the `number` of the same rows, from the index alone where it has both. */
+  keys: (key: "seq" | "number", span: Span, end: End) => Statement;
 }
 
-/** One scan for each filter of the query. */
+type End = (order: string) => Statement;
+
+/** One scan for each filter of the query whose value is in an index. */
 export function scansOf(ledger: Ledger, query: ActionQuery): Scan[] {
-  return NAMES.filter((name) => query[name] !== undefined)
+  const isIndexed = (name: Indexed) => {
+    const { rare }: Filter = INDEXED[name];
+    return query[name] !== undefined && !rare?.but.includes(query[name]);
+  };
+  return NAMES.filter(isIndexed)
     .map((name) => indexScan(ledger, query, name));
 }
 
 /** Scans all actions, or those of one filter. */
 export function indexScan(ledger: Ledger, query: ActionQuery, driver: Indexed | null): Scan {
-  const index = driver === null ? "actions_by_seq" : INDEXED[driver].index;
+  const { index, rare }: Pick<Filter, "index" | "rare"> = driver === null
+    ? { index: "actions_by_seq" }
+    : INDEXED[driver];
+  const others = othersOf(query, driver);
+  if (index === null) return { others, ...valueScan(ledger, driver!, String(query[driver!])) };
   const own = driver === null ? NONE : conditionOf(query, driver);
+  // SQLite uses an index with a condition only for a query with the same one.
+  const condition = rare === undefined ? "" : ` AND ${rare.condition}`;
+  const select: Scan["select"] = (columns, { low, before }, end) => ({
+    sql: `SELECT ${columns} FROM actions INDEXED BY ${index}
+        WHERE project_id = ?${own.sql}${condition} AND seq < ? AND seq >= ?${end("seq").sql}`,
+    args: [ledger.project_id, ...own.args, before, low, ...end("seq").args],
+  });
+  return { others, select, keys: (key, span, end) => select(`actions.${key}`, span, end) };
+}
+
+/** Scans `action_index`, which holds the numbers of the actions with a value, in order. */
+function valueScan(ledger: Ledger, name: Indexed, value: string): Pick<Scan, "select" | "keys"> {
+  const scan = (columns: string, from: string, { low, before }: Span, end: End): Statement => ({
+    sql: `SELECT ${columns} FROM ${from}
+      WHERE listed.project_id = ? AND listed.name = ? AND listed.value = ?
+        AND listed.seq < ? AND listed.seq >= ?${end("listed.seq").sql}`,
+    args: [ledger.project_id, name, value, before, low, ...end("listed.seq").args],
+  });
+  const joined = "action_index AS listed CROSS JOIN actions ON actions.number = listed.number";
   return {
-    others: othersOf(query, driver),
-    select: (columns, { low, before }, end) => ({
-      sql: `SELECT ${columns} FROM actions INDEXED BY ${index}
-        WHERE project_id = ?${own.sql} AND seq < ? AND seq >= ?${end("seq").sql}`,
-      args: [ledger.project_id, ...own.args, before, low, ...end("seq").args],
-    }),
+    select: (columns, span, end) => scan(columns, joined, span, end),
+    keys: (key, span, end) => scan(`listed.${key}`, "action_index AS listed", span, end),
   };
 }
 
@@ -57,19 +105,21 @@ const NUMBER =
 /** Scans the word index; its rows have the order of the actions. */
 export function wordScan(ledger: Ledger, query: ActionQuery, { text }: Match): Scan {
   const { project_id } = ledger;
-  return {
-    others: othersOf(query, null),
-    select: (columns, { low, before }, end) => ({
-      sql: `SELECT ${columns}
+  const select: Scan["select"] = (columns, { low, before }, end) => ({
+    sql: `SELECT ${columns}
         FROM actions_words JOIN actions ON actions.number = actions_words.rowid
         WHERE actions_words MATCH ? AND actions_words.rowid <= ${NUMBER}
           AND actions_words.rowid > coalesce(${NUMBER}, 0) AND actions.project_id = ?
           ${end("actions_words.rowid").sql}`,
-      args: [
-        ...[text, project_id, before - 1, project_id, low - 1, project_id],
-        ...end("actions_words.rowid").args,
-      ],
-    }),
+    args: [
+      ...[text, project_id, before - 1, project_id, low - 1, project_id],
+      ...end("actions_words.rowid").args,
+    ],
+  });
+  return {
+    others: othersOf(query, null),
+    select,
+    keys: (key, span, end) => select(`actions.${key}`, span, end),
   };
 }
 
@@ -80,7 +130,7 @@ export async function lowOf(
   span: Span,
   stride: number,
 ): Promise<number> {
-  const { sql, args } = scan.select("actions.seq AS seq", span, (order) => ({
+  const { sql, args } = scan.keys("seq", span, (order) => ({
     sql: ` ORDER BY ${order} DESC LIMIT 1 OFFSET ?`,
     args: [stride - 1],
   }));
@@ -104,7 +154,7 @@ export function selectAll({ select, others }: Scan, span: Span, wanted: Selectio
 
 /** The actions among the next `rows` of the scan that pass all filters. */
 export function selectFew(
-  { select, others }: Scan,
+  { keys, others }: Scan,
   span: Span,
   { columns, limit, rows, words }: Selection & { rows: number; words: Match | null },
 ): Statement {
@@ -113,7 +163,7 @@ export function selectFew(
       WHERE actions_words MATCH ? AND actions_words.rowid = actions.number)`,
     args: [words.text],
   };
-  const few = select("actions.number AS number", span, (order) => ({
+  const few = keys("number", span, (order) => ({
     sql: ` ORDER BY ${order} DESC LIMIT ?`,
     args: [rows],
   }));
@@ -136,10 +186,60 @@ function othersOf(query: ActionQuery, driver: Indexed | null): Statement {
     parts.push({ sql: " AND actions.created_at >= ?", args: [query.from] });
   }
   if (query.to !== undefined) parts.push({ sql: " AND actions.created_at < ?", args: [query.to] });
+  parts.push(...decisionsOf(query), ...hoursOf(query));
   return {
     sql: parts.map(({ sql }) => sql).join(""),
     args: parts.flatMap(({ args }): Value[] => args),
   };
+}
+
+const RULE = (name: string) => `json_extract(actions.decision, '$.rule.${name}')`;
+const BY_POLICY = "actions.decided_by = 'policy'";
+const IS_APPROVED = "actions.status IN ('approved', 'rolled_back')";
+// A person's own rollback is decided as it is submitted; nobody was asked.
+const WAS_HELD =
+  "NOT (actions.tool = 'rollback' AND actions.decided_at = actions.created_at) AND NOT " +
+  BY_POLICY;
+const WAITED =
+  `CAST(round((julianday(actions.decided_at) - julianday(actions.created_at)) * 86400000)
+  AS INTEGER)`;
+
+/** The conditions about the decision: what it was, when, after which wait, and by which rule. */
+function decisionsOf(query: ActionQuery): Statement[] {
+  const { outcome, decided_from, decided_to, waited_from, waited_to, rule } = query;
+  const parts: Statement[] = [];
+  const add = (sql: string, ...args: Value[]) => parts.push({ sql: ` AND ${sql}`, args });
+  if (outcome === "allowed") add(`${IS_APPROVED} AND ${BY_POLICY}`);
+  else if (outcome === "approved") add(`${IS_APPROVED} AND ${WAS_HELD}`);
+  else if (outcome !== undefined) add("actions.status = ?", outcome);
+  if (decided_from !== undefined) add("actions.decided_at >= ?", decided_from);
+  if (decided_to !== undefined) add("actions.decided_at < ?", decided_to);
+  if (waited_from !== undefined || waited_to !== undefined) {
+    add(`actions.status IN ('approved', 'rejected', 'rolled_back') AND ${WAS_HELD}`);
+  }
+  if (waited_from !== undefined) add(`${WAITED} >= ?`, waited_from);
+  if (waited_to !== undefined) add(`${WAITED} < ?`, waited_to);
+  if (rule === "default") add(`${RULE("pattern")} IS NULL`);
+  else if (rule !== undefined) {
+    const [, source, list, pattern] = /^([^/]*)\/([^/]*)\/([^]*)$/.exec(rule)!;
+    add(
+      `${RULE("source")} = ? AND ${RULE("list")} = ? AND ${RULE("pattern")} = ?`,
+      ...[source!, list!, pattern!],
+    );
+  }
+  return parts;
+}
+
+function hoursOf({ weekday, hour }: ActionQuery): Statement[] {
+  return [
+    ...weekday === undefined
+      ? []
+      : [{ sql: " AND strftime('%w', actions.created_at) = ?", args: [String(weekday)] }],
+    ...hour === undefined ? [] : [{
+      sql: " AND substr(actions.created_at, 12, 2) = ?",
+      args: [String(hour).padStart(2, "0")],
+    }],
+  ];
 }
 
 function conditionOf(query: ActionQuery, name: Indexed): Statement {

@@ -3,6 +3,9 @@ import { Time } from "../../audit/schema.ts";
 import { Risk } from "../../risk/schema.ts";
 import { Action, ActionStatus, Execution } from "../schema.ts";
 
+const ms = z.string().regex(/^\d{1,15}$/, "expected milliseconds").transform(Number);
+const RULE = 'expected "<source>/<list>/<pattern>", or "default"';
+
 /** Query of `GET /api/actions` and `GET /api/global/actions`. */
 export const ActionQuery = z.object({
   project: z.string().optional(),
@@ -19,6 +22,18 @@ export const ActionQuery = z.object({
   risk: Risk.shape.level.optional(),
   from: Time.optional().describe("submitted at this time or later"),
   to: Time.optional().describe("submitted before this time"),
+  outcome: z.enum(["allowed", "approved", "rejected", "blocked", "expired", "cancelled"]).optional()
+    .describe("the decision, whatever happened since: policy allows and blocks, a person approves"),
+  decided_from: Time.optional().describe("decided at this time or later"),
+  decided_to: Time.optional().describe("decided before this time"),
+  waited_from: ms.optional().describe("held for as many milliseconds or more, then reviewed"),
+  waited_to: ms.optional().describe("held for fewer milliseconds, then reviewed"),
+  weekday: z.string().regex(/^[0-6]$/, "expected 0 to 6").transform(Number).optional()
+    .describe("submitted on this day, UTC; 0 is Sunday"),
+  hour: z.string().regex(/^(?:1?[0-9]|2[0-3])$/, "expected 0 to 23").transform(Number).optional()
+    .describe("submitted in this hour, UTC"),
+  rule: z.string().max(1024).regex(/^(?:default|[^/]*\/[^/]*\/[^]*)$/, RULE).optional()
+    .describe("the rule that decided: `<source>/<list>/<pattern>`, or `default`"),
   q: z.string().max(256).optional()
     .describe("whole words, all of which occur in its path, command or reasons"),
 });

@@ -46,10 +46,13 @@ export async function listActions(
   const walk = await walkFor(ledger, query, { span, limit });
   const found: ActionRow[] = [];
   for (let { before } = span; walk !== null && before > span.low;) {
-    const started = performance.now();
     const step = walk.step({ low: span.low, before }, limit + 1 - found.length);
+    let started = 0;
     // Both reads start at once: a change in between could skip a row or repeat one.
-    const [rows, end] = await Promise.all([ledger.all(step.sql, step.args), step.end()]);
+    const [rows, end] = await ledger.caughtUp(step.sql, () => {
+      started = performance.now();
+      return Promise.all([ledger.all(step.sql, step.args), step.end()]);
+    });
     walk.took(performance.now() - started);
     found.push(...rows.map(toRow));
     if (found.length > limit) break;

@@ -1,3 +1,4 @@
+import { approversOf } from "../../approval_routes/approval_routes.ts";
 import { listOfAction } from "../../audit/store.ts";
 import { sha256 } from "../../db/chain.ts";
 import { GateError } from "../../errors.ts";
@@ -7,6 +8,7 @@ import { DECIDED } from "../../proof/deed_check.ts";
 import { NOT_HELD } from "../../proof/place_check.ts";
 import type { EventCheck } from "../../proof/proofs.ts";
 import type { ActionServices } from "../context.ts";
+import { partOf } from "../held_changes/part.ts";
 import { digestOf, type Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { executorOf } from "../tools.ts";
@@ -24,7 +26,11 @@ export async function recheckApproved(services: ActionServices, row: ActionRow):
   await recheck(services, row);
 }
 
-async function whyNotApproved(services: ActionServices, row: ActionRow): Promise<string | null> {
+/** Why the log does not show the approval of an action; null if it does. */
+export async function whyNotApproved(
+  services: ActionServices,
+  row: ActionRow,
+): Promise<string | null> {
   const { plan } = row;
   if (!plan || !isWhole(row, plan)) return "its plan was changed in the ledger";
   if (row.decided_by === "policy") return null;
@@ -34,7 +40,7 @@ async function whyNotApproved(services: ActionServices, row: ActionRow): Promise
   const { approved, edit, isUsed, isHeld } = readLog(events);
   if (!approved) return `${NO_PROOF}: nobody approved it`;
   const fault = await check(approved, edit) ?? await faultOfFit(services, row, approved, plan) ??
-    (isHeld ? null : NOT_HELD) ?? await faultOfQuorum(row, { approved, events, check });
+    (isHeld ? null : NOT_HELD) ?? await faultOfQuorum(services, row, { approved, events, check });
   if (fault !== null) return `${NO_PROOF}: ${fault}`;
   return isUsed && row.execution === "none" ? "its approval was used already" : null;
 }
@@ -63,12 +69,13 @@ export async function whyNotRunning(
     (verbOf(approved) === "rollback"
       ? await faultOfRollback(approved)
       : await faultOfFit(services, row, approved, plan) ?? (isHeld ? null : NOT_HELD) ??
-        await faultOfQuorum(row, { approved, events, check }));
+        await faultOfQuorum(services, row, { approved, events, check }));
   return fault === null ? null : `${NO_PROOF}: ${fault}`;
 }
 
 /** Why fewer people than its route asks have signed an approval of this version; null if enough. */
 async function faultOfQuorum(
+  services: ActionServices,
   { route }: ActionRow,
   { approved, events, check }: {
     approved: AuditEvent;
@@ -79,18 +86,32 @@ async function faultOfQuorum(
   const submitted = events.find(({ type }) => type === "action.submitted");
   const { quorum = 1 } = (submitted?.data.route ?? {}) as { quorum?: number };
   const need = Math.max(route?.quorum ?? 1, quorum);
-  const people = new Set([approved.actor.id]);
+  if (need === 1) return null;
+  const able = await ableToVote(services, route, submitted);
+  const people = new Set([approved.actor.id].filter(able));
   for (const [at, event] of events.entries()) {
-    if (need === 1 || event.seq > approved.seq) break;
+    if (event.seq > approved.seq) break;
     const { type, data, actor } = event;
     const isVote = type === "vote.cast" && data.verdict === "approve" &&
       data.digest === approved.data.digest;
-    if (!isVote || people.has(actor.id)) continue;
+    if (!isVote || people.has(actor.id) || !able(actor.id)) continue;
     const before = events[at - 1];
     const edit = before?.type === "action.edited" ? before : null;
     if (await check(event, edit) === null) people.add(actor.id);
   }
   return people.size >= need ? null : `its route asks ${need} people, and ${people.size} signed`;
+}
+
+/** Whether a person is asked by the route: a key of anybody else does not count towards its quorum. */
+async function ableToVote(
+  { team }: ActionServices,
+  route: ActionRow["route"],
+  submitted: AuditEvent | undefined,
+): Promise<(id: string) => boolean> {
+  const requester = submitted?.actor.kind === "reviewer" ? submitted.actor.id : null;
+  const people = await team.people();
+  const asked = route && [...approversOf(route.approvers, people), ...route.escalate_to];
+  return (id) => id !== requester && (asked ?? people.map((one) => one.id)).includes(id);
 }
 
 const NO_PROOF = "no proof of a person's approval stands in the log";
@@ -156,6 +177,10 @@ async function isEditOf(
   const { programs: _edited, ...rest } = plan;
   const held = { ...rest, command, changes, scripts, accesses, ...programs && { programs } };
   if (digestOf(held) !== asked.digest) return false;
+  if (asked.take !== undefined) {
+    const part = partOf(row.root, proposed.held, asked.take);
+    return digestOf({ ...held, ...part }) === digestOf(plan);
+  }
   if (asked.command_sha256 !== undefined) {
     return plan.changes.length === 0 && sha256(plan.command ?? "") === asked.command_sha256;
   }

@@ -1,4 +1,4 @@
-import { GateError } from "../../errors.ts";
+import { RoutesUnknown } from "../../approval_routes/approval_routes.ts";
 import type { ActionServices } from "../context.ts";
 import type { ActionDetail, ActionStatusView } from "../schema.ts";
 import { type ActionRow, publicOf } from "../store.ts";
@@ -59,7 +59,7 @@ async function knownStanding(services: ActionServices, row: ActionRow) {
   try {
     return await standingOf(services, row);
   } catch (error) {
-    if (!(error instanceof GateError) || error.code !== "unavailable") throw error;
+    if (!(error instanceof RoutesUnknown)) throw error;
     return null;
   }
 }

@@ -1,5 +1,6 @@
 import { GateError } from "../../errors.ts";
 import { whyLapsed } from "../../grants/matching.ts";
+import { questionsOf } from "../../policy/grant.ts";
 import { isUnchanged } from "../../runtime/find_program.ts";
 import { readImage } from "../../runtime/file_image.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
@@ -22,7 +23,9 @@ export async function recheck(
   read: Reader = readImage,
 ): Promise<void> {
   const plan = await checkAllButFiles(services, row, read);
-  for (const { path, shown, before } of plan.changes) await checkFile(path, shown, before, read);
+  for (const one of [plan, ...stepsOf(plan)]) {
+    for (const { path, shown, before } of one.changes) await checkFile(path, shown, before, read);
+  }
 }
 
 /** Why an approval would fail; null if it would not. A changed base alone is no obstacle. */
@@ -77,13 +80,20 @@ async function checkAllButFiles(
 ): Promise<Plan> {
   const { plan } = row;
   if (!plan) throw changed("its plan is unknown");
-  checkTargets(plan);
+  const all = [plan, ...stepsOf(plan)];
+  for (const one of all) checkTargets(one);
   await checkPolicy(services, row, plan);
-  for (const program of plan.programs ?? []) {
-    if (!isUnchanged(program)) throw changed(`the program "${program.path}" has changed`);
+  for (const { programs = [], scripts } of all) {
+    for (const program of programs) {
+      if (!isUnchanged(program)) throw changed(`the program "${program.path}" has changed`);
+    }
+    for (const script of scripts) await checkFile(script.path, script.path, script, read);
   }
-  for (const script of plan.scripts) await checkFile(script.path, script.path, script, read);
   return plan;
+}
+
+function stepsOf({ lease }: Plan): Plan[] {
+  return lease?.steps.map(({ plan }) => plan) ?? [];
 }
 
 /** Null if the path leads nowhere now. */
@@ -110,7 +120,10 @@ export async function whyNotAllowed(
   const { decision } = evaluation;
   if (decision.effect === "deny") return `policy now blocks it: ${decision.reason}`;
   if (decision.effect !== "ask" || row.decided_by !== "policy") return null;
-  const { grant_id } = row.decision;
+  const { grant_id, lease_id } = row.decision;
+  if (lease_id !== undefined) {
+    return await services.leases.whyEnded(row, questionsOf(evaluation.asks));
+  }
   return grant_id === undefined
     ? `the policy now requires a person's approval: ${decision.reason}`
     : await whyLapsed(services, grant_id, grantSubject(row, evaluation));

@@ -10,6 +10,7 @@ import {
   type ApprovalExtras,
 } from "../../proof/approval_asked.ts";
 import type { ProofRecord } from "../../proof/schema.ts";
+import type { OpenWalls } from "../../sandbox/schema.ts";
 import { sha256 } from "../../db/chain.ts";
 import { keepContents } from "../contents.ts";
 import {
@@ -28,12 +29,16 @@ import { rememberApproval } from "../submit/grant_use.ts";
 import { bytesOf, checkCommand } from "../submit/input.ts";
 import { planFields } from "../submit/new_row.ts";
 import { newState, planCommand, type Planned } from "../submit/plan_action.ts";
-import { executorOf, toolOf } from "../tools.ts";
+import { asksEachTime, executorOf, toolOf } from "../tools.ts";
 import { actorOf, eventOf, type Transition, transition } from "../transition.ts";
+import { requireConfirmed } from "./confirmation.ts";
 import { closing } from "./notices.ts";
+import { requireOpenable } from "./openable.ts";
 import { planOnBase } from "./rebase.ts";
 import { recheck } from "./recheck.ts";
 import { type Ballot, ballotOf, decides, recordVote, rejection, voteEvent } from "./voting.ts";
+import { partOf } from "../held_changes/part.ts";
+import { absolutePath } from "../show/unnamed_files.ts";
 import { widenedBy } from "./widening.ts";
 
 /**
@@ -51,9 +56,16 @@ export async function approve(
   await services.team.requireDecider(caller, "approve the action");
   const row = await loadPending(context, id, "approve", input.expected_digest);
   if (input.permit !== undefined) requirePermittable(row, input);
+  if (input.open !== undefined) await requireOpenable(services, row, input, input.open);
+  if (asksEachTime(row.tool) && input.remember !== undefined) {
+    const what = toolOf(row.tool).leases ? "a plan is" : "changes of a command are";
+    const why = `${what} approved each time; approve it without "remember"`;
+    throw new GateError("invalid", `Cannot approve the action: ${why}`);
+  }
   const ballot = await ballotOf(context, row, caller);
   // A second vote of the same person changes nothing.
   if (ballot === "voted") return row;
+  requireConfirmed(services, row, input.confirm);
   if (ballot !== null) requireVotable(ballot, input);
   const is_routed = ballot !== null;
   if (input.base_sha256 !== undefined) {
@@ -66,12 +78,17 @@ export async function approve(
   return await commitApproval(context, row, { input, caller, proven, is_routed });
 }
 
-/** What an approval permits beside the action is one person's word. @throws GateError `invalid` */
-function requireVotable({ standing: { route } }: Ballot, { remember, permit }: ApproveInput): void {
+/** Refuses to remember, permit or open more where the route asks each time or asks several people. @throws GateError `invalid` */
+function requireVotable(
+  { standing: { route } }: Ballot,
+  { remember, permit, open }: ApproveInput,
+): void {
   const why = remember !== undefined
     ? `route "${route.name}" asks each time; approve it without "remember"`
     : permit !== undefined && route.quorum > 1
     ? `route "${route.name}" asks ${route.quorum} people; approve it without "permit"`
+    : open !== undefined && (route.quorum > 1 || open.for === "session")
+    ? `route "${route.name}" asks each time; approve it without "open" or open a wall once`
     : null;
   if (why !== null) throw new GateError("invalid", `Cannot approve the action: ${why}`);
 }
@@ -92,11 +109,13 @@ export async function approveWithEdit(
     const next = "reject it, or let another member edit it";
     throw notPossible(row, "edit", `you have approved this version already; ${next}`);
   }
+  requireConfirmed(services, row, input.confirm);
   const is_routed = ballot !== null;
   const { content, command, encoding, base_sha256 } = input;
   const { edits } = toolOf(row.tool);
   if (base_sha256 !== undefined) {
-    if (edits !== "text" || content === undefined || command !== undefined) {
+    const isOther = command !== undefined || input.take !== undefined;
+    if (edits !== "text" || content === undefined || isOther) {
       throw new GateError("invalid", `Cannot edit a ${row.tool} on another base without "content"`);
     }
     const version = await planOnBase(services, row, base_sha256, bytesOf(content, encoding));
@@ -127,7 +146,7 @@ async function prove(
   const { asked, digest } = await approvalAsked(row.digest, extras, sha256);
   const head = ledger.head.hash;
   const proof = await proofs.require(caller, { verb, project_id, action_id: row.id, digest, head });
-  if (!proof && extras.permit === undefined) return {};
+  if (!proof && extras.permit === undefined && extras.open === undefined) return {};
   return { ...proof && { proof }, ...asked && { asked } };
 }
 
@@ -189,7 +208,12 @@ export interface Version {
 
 /** How an approval is given. */
 interface Approval {
-  input: { reason?: string; remember?: Remember };
+  input: {
+    reason?: string;
+    remember?: Remember;
+    take?: readonly string[];
+    open?: OpenWalls;
+  };
   caller: Caller;
   proven: Proven;
   /** An approval route asks for it, so it is a vote. */
@@ -229,7 +253,8 @@ async function approveVersion(
     throw new GateError("conflict", message, { fields: { decision } });
   }
   const fields = planFields({ session: row, decision, analysis, planned, evaluation });
-  const { after_sha256: content_sha256, command, digest } = row;
+  const { command, digest } = row;
+  const content_sha256 = toolOf(row.tool).takes_over ? null : row.after_sha256;
   const { changes, scripts, accesses, programs } = row.plan!;
   const held = { changes, scripts, accesses, ...programs && { programs } };
   const proposed = { content_sha256, command, digest, held };
@@ -244,6 +269,7 @@ async function approveVersion(
         command: fields.command,
         before_sha256: fields.before_sha256,
         sha256: fields.after_sha256,
+        ...approval.input.take && { take: approval.input.take },
       }),
     },
   });
@@ -318,10 +344,14 @@ async function tryApprove(
   { input, caller, proven, edit }: Approval,
   vote?: NewEvent,
 ): Promise<ActionRow | null> {
+  const { services } = context;
   const reason = input.reason ?? null;
+  const opened = input.open && eventOf(row, "wall.opened", actorOf(caller, row.agent), {
+    ...{ opening_id: services.environment.id(), ...input.open, digest: row.digest },
+  });
   const remembering = input.remember &&
-    await rememberApproval(context.services, { ...row, ...edit?.fields }, input.remember, caller);
-  return await tryDecide(context, row, {
+    await rememberApproval(services, { ...row, ...edit?.fields }, input.remember, caller);
+  const decided = await tryDecide(context, row, {
     to: {
       ...edit?.fields,
       status: "approved",
@@ -341,10 +371,12 @@ async function tryApprove(
     },
     // The check of a proof expects the edit right before the approval.
     earlier: [...vote ? [vote] : [], ...edit ? [edit.event] : []],
-    later: remembering && [remembering.event],
+    later: [...remembering ? [remembering.event] : [], ...opened ? [opened] : []],
     before: edit?.statements,
     after: remembering && ((changed) => [remembering.statement(changed)]),
   });
+  if (opened) services.openings.forget(row.session_id);
+  return decided;
 }
 
 /** Decides on a held action. One caller wins, before the deadline, for the plan that was loaded. */
@@ -406,9 +438,16 @@ async function refuseLate(
 async function editedVersion(
   context: ActionContext,
   row: ActionRow,
-  { content, command, encoding }: ApproveWithEditInput,
+  { content, command, encoding, take }: ApproveWithEditInput,
 ): Promise<Version> {
-  const { edits } = toolOf(row.tool);
+  const { edits, takes_over } = toolOf(row.tool);
+  if (takes_over || take !== undefined) {
+    if (takes_over && take && content === undefined && command === undefined) {
+      return await takePart(context, row, take);
+    }
+    const only = takes_over ? 'an edit of it takes "take"' : 'an edit of it takes no "take"';
+    throw new GateError("invalid", `Cannot edit a ${row.tool}: ${only}`);
+  }
   if (edits === "command" && command !== undefined && content === undefined) {
     return await editedCommand(context, row, command);
   }
@@ -421,6 +460,25 @@ async function editedVersion(
     ? '"content"'
     : "neither content nor command";
   throw new GateError("invalid", `Cannot edit a ${row.tool}: an edit of it takes ${what}`);
+}
+
+/** The held changes of these files, and no others. @throws GateError `invalid` for another file */
+async function takePart(
+  { services }: ActionContext,
+  row: ActionRow,
+  take: readonly string[],
+): Promise<Version> {
+  const plan = row.plan!;
+  const part = partOf(row.root, plan, take);
+  const known = new Set(plan.changes.map(({ path }) => path));
+  const unknown = take.find((path) => !known.has(absolutePath(path, row.root)!));
+  if (unknown !== undefined) {
+    const shown = JSON.stringify(unknown.slice(0, 200));
+    throw new GateError("invalid", `Cannot take over ${shown}: the action does not change it`);
+  }
+  const irreversible = row.reversible ? null : "an old content is larger than maxBlobBytes";
+  const planned: Planned = { plan: { ...plan, ...part }, contents: [], irreversible };
+  return { planned, evaluation: await evaluateAgain(services, row, planned.plan) };
 }
 
 async function editedText(

@@ -37,7 +37,7 @@ interface Facts {
   counts: (vote: AuditEvent) => boolean;
 }
 
-/** How far the approvals are; null for an action without a route. @throws GateError `unavailable` */
+/** How far the approvals are; null for an action without a route. @throws RoutesUnknown */
 export async function standingOf(
   services: ActionServices,
   row: ActionRow,

@@ -3,7 +3,8 @@ import { readBlob } from "../../db/blobs.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { shownText, textOf } from "../contents.ts";
 import type { ActionServices } from "../context.ts";
-import { wallsMet } from "../../sandbox/walls_met.ts";
+import { closedHosts, wallsMet } from "../../sandbox/walls_met.ts";
+import { tellHeldBack } from "../held_changes/tell.ts";
 import { recheckApproved } from "../review/approval.ts";
 import { MAX_READ_BYTES } from "../execute/execute.ts";
 import type { ActionRow } from "../store.ts";
@@ -79,8 +80,13 @@ async function commandResult(services: ActionServices, row: ActionRow) {
   const guarded = row.plan?.restored ? { restored: row.plan.restored } : {};
   const shown = await outputOf(services, row);
   const isWalled = row.decision.sandbox && row.execution === "failed";
-  const walls = isWalled ? wallsMet(shown.output) : [];
-  const met = walls.length > 0 ? { walls } : {};
+  const { asked_hosts = [], held_back } = row.plan ?? {};
+  const walls = [...closedHosts(asked_hosts), ...isWalled ? wallsMet(shown.output) : []];
+  const met = {
+    ...walls.length > 0 && { walls },
+    ...asked_hosts.length > 0 && { asked_hosts },
+    ...held_back && { held_changes: { ...held_back, note: tellHeldBack(held_back) } },
+  };
   return { exit_code, error, duration_ms, ...shown, ...guarded, ...met };
 }
 
@@ -93,9 +99,17 @@ export async function outputOf(services: ActionServices, row: ActionRow) {
   };
 }
 
+/** The files whose changes the reviewer did not take over. */
+function notTaken({ plan, proposed }: ActionRow): string[] {
+  const taken = new Set(plan?.changes.map(({ path }) => path));
+  return (proposed?.held?.changes ?? []).filter(({ path }) => !taken.has(path))
+    .map(({ shown }) => shown);
+}
+
 /** The reviewer's edit, because the agent must know what was executed. */
 async function editOf(services: ActionServices, row: ActionRow): Promise<Record<string, unknown>> {
   const { proposed } = row;
+  if (toolOf(row.tool).takes_over) return { edited: true, not_taken: notTaken(row) };
   if (toolOf(row.tool).edits === "command") {
     const diff = unifiedDiff("command", `${proposed?.command}\n`, `${row.command}\n`);
     return { edited: true, final_command: row.command, diff };

@@ -1,7 +1,7 @@
 import { canonical } from "../../evidence/canonical.ts";
 import { sha256Hex } from "../../proof/encoding.ts";
 import { NotSigned } from "../../proof/not_signed.ts";
-import type { ActionDetail } from "../schema.ts";
+import type { ActionDetail, PlanStep } from "../schema.ts";
 import { isGateTool } from "../tools.ts";
 import { absolutePath } from "./unnamed_files.ts";
 
@@ -30,6 +30,29 @@ export async function checkShown(shown: ActionDetail): Promise<void> {
   }
   await checkTexts(shown);
   await checkInput(shown, signed);
+  await checkLease(shown, signed);
+}
+
+/** Each shown step of a plan is the one of its digest, in the order that the digest covers. */
+async function checkLease(shown: ActionDetail, signed: Signed): Promise<void> {
+  const lease = signed.lease ?? null;
+  const all = shown.lease?.steps ?? [];
+  const isSame = shown.lease?.title === lease?.title && shown.lease?.seconds === lease?.seconds &&
+    all.length === (lease?.steps.length ?? 0) &&
+    all.every(({ digest, questions, number }, at) => {
+      const step = lease!.steps[at]!;
+      return number === at + 1 && digest === step.digest &&
+        canonical(questions) === canonical(step.questions);
+    });
+  if (!isSame) throw refuse("the shown steps are other ones");
+  for (const step of all) await checkShown(stepAsAction(shown, step));
+}
+
+/** A step of a plan as if it were an action of its own. */
+export function stepAsAction(detail: ActionDetail, step: PlanStep): ActionDetail {
+  const { number: _, questions: __, action_id: ___, ...own } = step;
+  const none = { files: null, input: null, base: null, obstacle: null, approvals: null };
+  return { ...detail, ...none, ...own, conflicts: [], restored: [], output: null, lease: null };
 }
 
 const NAMES = { tool: "tool", command: "command", cwd: "folder" } as const;
@@ -40,8 +63,9 @@ type Signed = NonNullable<ActionDetail["signed"]>;
 function hasShownFiles(shown: ActionDetail, { changes, scripts }: Signed): boolean {
   const { files } = shown;
   const isWhole = files === null || (files.length === changes.length &&
-    files.every(({ path, is_known }, at) =>
-      path === shown.changes[at]?.path && is_known === !changes[at]!.guessed
+    files.every(({ path, is_known, after }, at) =>
+      path === shown.changes[at]?.path && is_known === !changes[at]!.guessed &&
+      (after === null || after.mode === changes[at]!.after?.mode)
     ));
   return isWhole && shown.changes.length === changes.length &&
     shown.scripts.length === scripts.length &&

@@ -5,13 +5,17 @@ import { type ActionServices, loadAction } from "../context.ts";
 import { frozenScripts } from "../guarding/project_guard.ts";
 import { describeApprovals } from "../review/approvals.ts";
 import { describeBase } from "../review/rebase.ts";
+import { confirmationOf } from "../review/confirmation.ts";
+import { offeredWalls } from "../review/openable.ts";
 import { obstacleTo } from "../review/recheck.ts";
 import { type NewState, type Plan, type PlannedChange, signedOf, wantsOutside } from "../plan.ts";
-import type { ActionDetail } from "../schema.ts";
+import { standingOf } from "../review/lease.ts";
+import type { ActionDetail, PlanStep } from "../schema.ts";
 import { shownPath } from "../submit/target.ts";
 import { type ActionRow, findEarlier, publicOf } from "../store.ts";
 import { isGateTool, toolOf } from "../tools.ts";
 import { outputOf } from "./answer.ts";
+import { deletionOf } from "./deletion.ts";
 
 /** The texts of all files in one answer together. */
 const MAX_TEXTS = 4 * 1024 * 1024;
@@ -19,10 +23,34 @@ const MAX_TEXTS = 4 * 1024 * 1024;
 /** Everything that a reviewer needs for a decision. */
 export async function detailOf(services: ActionServices, id: string): Promise<ActionDetail> {
   const row = await loadAction(services, id);
-  const change = showsFile(row) ? row.plan?.changes[0] : undefined;
   const base = await describeBase(services, row);
   return {
     ...publicOf(row),
+    ...await planned(services, row),
+    files: await manyFiles(services, row.plan),
+    conflicts: await detailConflicts(services, row),
+    base,
+    approvals: await describeApprovals(services, row),
+    confirmation: confirmationOf(services, row),
+    obstacle: await obstacleTo(services, row, { has_base: base !== null }),
+    input: isGateTool(row.tool) ? null : row.plan?.input ?? null,
+    proposed: await proposedOf(services, row),
+    lease: await leaseOf(services, row),
+    walls: await offeredWalls(services, row),
+    shortened: row.plan?.shortened ?? null,
+    restored: row.plan?.restored ?? [],
+    held_back: row.plan?.held_back ?? null,
+    taken_from: row.plan?.taken_from ?? null,
+    output: row.output_sha256 === null ? null : await shownOutput(services, row),
+    timeline: (await listOfAction(services.ledger, id))
+      .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
+  };
+}
+
+/** The parts of a card that follow from the plan alone. */
+async function planned(services: ActionServices, row: ActionRow) {
+  const change = showsFile(row) ? row.plan?.changes[0] : undefined;
+  return {
     before: await beforeOf(services, row),
     after: change?.after
       ? {
@@ -36,25 +64,35 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
       before_sha256: before?.sha256 ?? null,
       after_sha256: after?.sha256 ?? null,
     })),
-    files: await nativeFiles(services, row.plan),
-    conflicts: await detailConflicts(services, row),
-    base,
-    approvals: await describeApprovals(services, row),
-    obstacle: await obstacleTo(services, row, { has_base: base !== null }),
-    input: isGateTool(row.tool) ? null : row.plan?.input ?? null,
-    proposed: await proposedOf(services, row),
     signed: row.status === "pending" && row.plan ? signedOf(row.plan) : null,
     analysis: row.analysis,
+    deletion: await deletionOf(row),
     outside: await outsideOf(services, row),
     scripts: scriptsOf(row),
     programs: row.plan?.programs ?? null,
     unbound: unboundOf(row),
-    shortened: row.plan?.shortened ?? null,
-    restored: row.plan?.restored ?? [],
-    output: row.output_sha256 === null ? null : await shownOutput(services, row),
-    timeline: (await listOfAction(services.ledger, id))
-      .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
   };
+}
+
+/** The steps of a plan, each as its own card would show it. */
+async function leaseOf(services: ActionServices, row: ActionRow): Promise<ActionDetail["lease"]> {
+  const lease = row.plan?.lease;
+  if (!lease) return null;
+  const standing = await standingOf(services, row).catch(() => null);
+  const steps: PlanStep[] = [];
+  for (const [at, { plan, digest, questions, decision, analysis, risk }] of lease.steps.entries()) {
+    const { tool, path, command, cwd } = plan;
+    const own = { tool, path, command, cwd, decision, risk, digest };
+    steps.push({
+      ...own,
+      ...await planned(services, { ...row, ...own, plan, analysis, output_sha256: null }),
+      number: at + 1,
+      questions,
+      action_id: standing?.used_by[at] ?? null,
+    });
+  }
+  const { title, seconds } = lease;
+  return { title, seconds, ends_at: standing?.ends_at ?? null, steps };
 }
 
 async function outsideOf(
@@ -82,7 +120,7 @@ function scriptsOf(row: ActionRow): ActionDetail["scripts"] {
 /** Words of the shell, which start no program of their own. */
 const BUILT_IN = /^(cd|echo|printf|test|\[|true|false|:|set|export|pwd|read|exit|source|\.)$/;
 
-/** What an approval does not fix: the programs that a shell finds, and the files that any loads. */
+/** Tells what an approval leaves open: the programs that a shell finds, and the files they load. */
 function unboundOf({ command, analysis, plan }: ActionRow): string | null {
   if (command === null) return null;
   if (plan?.programs) {
@@ -104,8 +142,8 @@ function showsFile({ tool }: ActionRow): boolean {
 /** The old file: of a move the moved one, of a host's tool the first one. */
 async function beforeOf(services: ActionServices, row: ActionRow): Promise<ActionDetail["before"]> {
   const changes = row.plan?.changes ?? [];
-  const isNative = row.plan?.native !== undefined;
-  const before = changes.find((change) => isNative || change.before !== null)?.before;
+  const isMany = row.plan?.native !== undefined || row.plan?.taken_from !== undefined;
+  const before = changes.find((change) => isMany || change.before !== null)?.before;
   if (!before || !showsFile(row)) return null;
   const { sha256, bytes, mode } = before;
   return { text: await shownText(services, sha256), bytes, mode };
@@ -113,19 +151,19 @@ async function beforeOf(services: ActionServices, row: ActionRow): Promise<Actio
 
 type Files = NonNullable<ActionDetail["files"]>;
 
-/** The changed files of a host's own tool, which may be many, with their texts. */
-async function nativeFiles(services: ActionServices, plan: Plan | null): Promise<Files | null> {
-  if (!plan?.native) return null;
+/** The changed files of a host's own tool or of a command, which may be many, with their texts. */
+async function manyFiles(services: ActionServices, plan: Plan | null): Promise<Files | null> {
+  if (!plan?.native && !plan?.taken_from) return null;
   const files: Files = [];
   let left = MAX_TEXTS;
   for (const change of plan.changes) {
     left -= (change.before?.bytes ?? 0) + (change.after?.bytes ?? 0);
-    files.push(await nativeFile(services, change, left >= 0));
+    files.push(await fileOf(services, change, left >= 0));
   }
   return files;
 }
 
-async function nativeFile(
+async function fileOf(
   services: ActionServices,
   { shown, before, after, guessed }: PlannedChange,
   fits: boolean,

@@ -1,4 +1,4 @@
-/** What is known of a command: its scripts, the program files that it starts, and its words. */
+/** The known parts of a command: its scripts, the program files that it starts, and its words. */
 interface Known {
   scripts: readonly unknown[];
   programs: readonly { name: string; changeable?: string | undefined }[] | null;

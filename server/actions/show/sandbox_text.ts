@@ -1,12 +1,28 @@
 import type { Sandbox } from "../../policy/schema.ts";
+import type { OpenWall } from "../../sandbox/schema.ts";
 
-/** What a sandbox is, for a person who reads the word for the first time. */
+/** Explains a sandbox to a person who reads the word for the first time. */
 export const SANDBOX_MEANS =
   "A sandbox is a closed room for one command: the system itself keeps it from everything else, " +
   "whatever the command does.";
 
-/** What a sandbox takes from its command: `no network; .env, 12 other names and … are hidden`. */
-export function describeSandbox({ network, hosts = [], masked }: Sandbox): string {
+/** Tells what a sandbox takes from its command: `no network; .env, 12 other names and … are hidden`. */
+export function describeSandbox(sandbox: Sandbox): string {
+  const beside = Object.hasOwn(BESIDE, sandbox.engine) ? `; ${BESIDE[sandbox.engine]}` : "";
+  const walls = describeWalls(sandbox) + beside;
+  return sandbox.held_back
+    ? `${walls}; it works on a copy of the project, and a person approves its changes`
+    : walls;
+}
+
+/** The walls that an engine without mounts replaces by other means. */
+const BESIDE: Record<string, string> = {
+  landlock: "Landlock holds it: it sees the list of this machine's processes, and gate itself " +
+    "restores git's settings and guarded files of the project",
+  seatbelt: "Seatbelt holds it",
+};
+
+function describeWalls({ network, hosts = [], masked, readable = [] }: Sandbox): string {
   const names = masked.filter((one) => one !== "~" && !COUNT.test(one));
   const counted = Number(masked.map((one) => COUNT.exec(one)?.[1]).find(Boolean) ?? 0);
   const [first] = names;
@@ -23,8 +39,15 @@ export function describeSandbox({ network, hosts = [], masked }: Sandbox): strin
     : hosts.length > 0
     ? `no network but ${hosts.join(", ")}`
     : "no network";
-  if (list === undefined) return reach;
-  return `${reach}; ${list} ${hidden.length === 0 && more <= 0 ? "is" : "are"} hidden`;
+  const shown = readable.length > 0 ? `; it can read ${readable.join(" and ")}` : "";
+  if (list === undefined) return `${reach}${shown}`;
+  return `${reach}; ${list} ${hidden.length === 0 && more <= 0 ? "is" : "are"} hidden${shown}`;
 }
 
 const COUNT = /^and (\d+) more$/;
+
+/** A wall that a person opens: `the host a.test`, `writing below ~/data` or `reading ~/.toolrc`. */
+export function describeWall(wall: OpenWall): string {
+  if (wall.kind === "host") return `the host ${wall.host}`;
+  return wall.kind === "writable" ? `writing below ${wall.path}` : `reading ${wall.path}`;
+}

@@ -5,7 +5,7 @@ import type { Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
 import { listSpending, type Spending } from "./budgets_store.ts";
 
-/** What a session has changed since a person last looked. */
+/** The changes of a session since a person last looked. */
 interface Spent {
   files: Set<string>;
   bytes: number;
@@ -33,7 +33,7 @@ export class Budgets {
     this.#ledger = ledger;
   }
 
-  /** What the session has spent. */
+  /** The files, bytes and deletions that the session has spent. */
   async of(session_id: string): Promise<{ files: number; bytes: number; deletions: number }> {
     const { files, bytes, deletions } = await this.#read(session_id);
     return { files: files.size, bytes, deletions };

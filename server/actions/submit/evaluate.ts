@@ -13,7 +13,7 @@ import {
 import { contain } from "../../policy/contain.ts";
 import type { NamedPaths } from "../../policy/named_paths.ts";
 import type { RiskSettings } from "../../policy/risk_weights.ts";
-import type { PolicyLimits, Requester } from "../../policy/schema.ts";
+import type { Decision, PolicyLimits, Requester } from "../../policy/schema.ts";
 import type { ActionServices, ActionSession, Neighbour } from "../context.ts";
 import { type ParsedInput, type Plan, wantsOutside } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
@@ -48,7 +48,9 @@ interface EvaluateOptions {
  * is missing only for a question that no agent asks.
  */
 export async function evaluateAction(
-  services: { config: Pick<Config, "inForce">; neighbours?: ActionServices["neighbours"] },
+  services:
+    & { config: Pick<Config, "inForce"> }
+    & Partial<Pick<ActionServices, "neighbours" | "openings">>,
   input: ParsedInput,
   {
     raw = input.input,
@@ -62,7 +64,15 @@ export async function evaluateAction(
   const { compiled, around } = await services.config.inForce(
     requester?.home_project ?? undefined,
   );
-  const sandbox = isOutside(input) || is_outside ? null : around.sandbox ?? null;
+  if (input.lease) {
+    const how = { requester, block_reason };
+    return await evaluateLease(services, { ...input, lease: input.lease }, how);
+  }
+  const engine = isOutside(input) || is_outside ? null : around.sandbox ?? null;
+  const opened = engine && requester?.session_id
+    ? await services.openings?.ofSession(requester.session_id)
+    : undefined;
+  const sandbox = engine && { ...engine, ...opened && { opened } };
   const options = { ...around, requester, sandbox };
   const call = { input, raw, is_quiet, folder };
   const own = await settled(around, () => {
@@ -83,12 +93,38 @@ export async function evaluateAction(
   return { ...decided, named: own.named, limits: compiled.limits, risk: compiled.risk, around };
 }
 
+/** The strictest decision on the steps of a plan, and on the tool that submits it. */
+async function evaluateLease(
+  services: Parameters<typeof evaluateAction>[0],
+  { lease: { steps }, ...input }: ParsedInput & { lease: NonNullable<ParsedInput["lease"]> },
+  how: Pick<EvaluateOptions, "requester" | "block_reason">,
+): Promise<ActionEvaluation> {
+  // The title is no input that a rule could search.
+  const tool = await evaluateAction(services, { ...input, input: {} }, { ...how, is_quiet: true });
+  const isRule = tool.decision.rule !== null && tool.decision.effect !== "allow";
+  const each = await Promise.all(steps.map(async ({ plan }, at) => {
+    const found = await evaluateAction(services, plan, how);
+    const reason = `Step ${at + 1} of ${steps.length}: ${found.decision.reason}`;
+    return { ...found, decision: { ...found.decision, reason } };
+  }));
+  const { decision, ...found } = strictestOf([...isRule ? [tool] : [], ...each]);
+  const { limits, risk, around } = tool;
+  const none = { analysis: null, units: [], proof: null, outside: null };
+  return { ...found, ...none, decision: { ...decision, sandbox: null }, limits, risk, around };
+}
+
+/** Whether a person answered the questions about an action beforehand. */
+export function isRemembered({ grant_id, lease_id }: Decision): boolean {
+  return grant_id !== undefined || lease_id !== undefined;
+}
+
 /**
- * Whether a call runs outside the sandbox: the agent wants it, or a host runs it, which gate cannot
- * put into one.
+ * Whether a call runs outside the sandbox: the agent wants it, or a host runs it that does not let
+ * gate put it into one.
  */
 function isOutside({ tool, native, input }: ParsedInput): boolean {
-  return tool !== "run_command" || native !== undefined || wantsOutside({ tool, input }) !== null;
+  if (native) return native.walled !== true;
+  return tool !== "run_command" || wantsOutside({ tool, input }) !== null;
 }
 
 /** The evaluation as it is without the sandbox. Only `always` keeps what else it does. */
@@ -218,15 +254,15 @@ export async function evaluateAgain(
 ): Promise<ActionEvaluation> {
   const { host, block_reason, home_project } = await services.sessions.get(session_id);
   const requester = { agent, session_id, host, home_project };
-  // A grant answers what is asked without the sandbox.
-  const is_outside = decision.grant_id !== undefined && decision.sandbox === null;
+  // A grant or a lease answers what is asked without the sandbox.
+  const is_outside = isRemembered(decision) && decision.sandbox === null;
   return await evaluateAction(services, input, { requester, block_reason, is_outside });
 }
 
 /** The requester of a submission in this session. */
 export function requesterIn(
   { id: session_id, agent, host, home_project }: Omit<ActionSession, "root" | "ended_at">,
-): Requester {
+): Requester & { session_id: string } {
   return { agent, session_id, host, home_project };
 }
 

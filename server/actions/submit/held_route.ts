@@ -8,7 +8,7 @@ type Routed = Pick<NewRow, "agent" | "session_id" | "plan" | "risk">;
 
 /**
  * The approval route that an action takes by the routes in force; null if one person approves it.
- * @throws GateError `unavailable` if nobody can tell which routes are in force
+ * @throws RoutesUnknown if nobody can tell which routes are in force
  */
 export async function routeOf(services: ActionServices, row: Routed): Promise<HeldRoute | null> {
   const inForce = await services.routes.inForce();

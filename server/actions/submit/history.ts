@@ -105,7 +105,7 @@ function readsOf({ analysis, reads }: Recent): string[] {
   return [...reads, ...analysis?.reads ?? []];
 }
 
-/** What is new or known in a project: its programs, and the tools of others. */
+/** The programs and foreign tools of an action, which may be new in a project. */
 function kindsOf(tool: string, analysis: Analysis | null): string[] {
   const programs = (analysis?.commands ?? []).slice(0, 20)
     .map(([program = ""]) => basename(program).slice(0, 100));

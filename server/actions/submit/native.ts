@@ -47,6 +47,8 @@ export interface NativeCall {
   key: string | null;
   /** The tool touches only the conversation: it is recorded only if a rule names it. */
   is_quiet: boolean;
+  /** Its host runs what gate puts in the place of its command. */
+  can_wall?: boolean;
 }
 
 const MAX_FILES = 500;
@@ -75,6 +77,9 @@ export async function submitNative(
     ? planNothing(input)
     : await planNative(input, call, analysis, limits);
   const judged = await withinBudget(services, session.id, evaluation, planned);
+  if (judged.decision.effect === "ask" && judged.decision.sandbox) {
+    planned.plan.sandbox = judged.decision.sandbox;
+  }
   const circumstances = await circumstancesOf(services, session.id, judged, planned);
   const parts = {
     ...{ session, analysis, planned, evaluation: judged, circumstances },
@@ -113,7 +118,7 @@ function parseNative(call: NativeCall, root: string, id: string): ParsedInput {
     cwd: command ? resolvePath(command.cwd).real : null,
     accesses,
     ...recordedInput(call.input),
-    native: { id, key: call.key, new_folders: [] },
+    native: { id, key: call.key, new_folders: [], ...call.can_wall && { walled: true as const } },
   };
 }
 

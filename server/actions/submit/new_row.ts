@@ -3,7 +3,7 @@ import { type Circumstances, NO_CIRCUMSTANCES } from "../../risk/facts.ts";
 import { mergeRisk } from "../../policy/risk_weights.ts";
 import { type ActionServices, type ActionSession, timestamp } from "../context.ts";
 import { CHANGES_NOTHING, rateReversibility } from "../effects/forecast.ts";
-import { changesAnything, digestOf } from "../plan.ts";
+import { changesAnything, digestOf, type Plan } from "../plan.ts";
 import type { Risk } from "../../risk/schema.ts";
 import type { Reversibility } from "../schema.ts";
 import type { NewRow } from "../store.ts";
@@ -65,8 +65,12 @@ export function planFields(parts: Omit<RowParts, "session"> & { session: { root:
     reversibility,
     before_sha256: change?.before?.sha256 ?? null,
     after_sha256: change?.after?.sha256 ?? null,
-    bytes: change?.after?.bytes ?? null,
+    bytes: plan.taken_from ? bytesOf(plan) : change?.after?.bytes ?? null,
   };
+}
+
+function bytesOf({ changes }: Plan): number {
+  return changes.reduce((sum, { after }) => sum + (after?.bytes ?? 0), 0);
 }
 
 /** The risk of a planned action under the config in force. */
@@ -79,6 +83,10 @@ export function riskOf(
     & { session: { root: string } },
 ): Risk {
   const { plan, contents, irreversible } = planned;
+  // A plan is as risky as its riskiest step.
+  const [worst] = plan.lease?.steps.map(({ risk }) => risk)
+    .toSorted((a, b) => b.score - a.score) ?? [];
+  if (worst) return worst;
   return assessAction({
     ...{ plan, contents, irreversible, decision, analysis },
     root: session.root,

@@ -77,7 +77,7 @@ export async function planCommand(
 }
 
 /** A plan without changes: for a blocked action, for which no file is read, and for a read. */
-export function planNothing(input: ParsedInput): Planned {
+export function planNothing({ lease: _, ...input }: ParsedInput): Planned {
   const plan: Plan = { ...input, changes: [], scripts: [], emptied_folders: [] };
   return { plan, contents: [], irreversible: null };
 }

@@ -1,5 +1,6 @@
 import type { Caller } from "../../auth/schema.ts";
 import type { NewEvent, Statement } from "../../db/ledger.ts";
+import { RoutesUnknown } from "../../approval_routes/approval_routes.ts";
 import { GateError } from "../../errors.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { noteConflicts, pathsOf } from "../conflicts/conflicts.ts";
@@ -18,12 +19,13 @@ import {
 } from "../store.ts";
 import { wantsOutside } from "../plan.ts";
 import { beginGuarding, withdrawGuarding } from "../guarding/project_guard.ts";
-import { executorOf, toolOf } from "../tools.ts";
+import { asksEachTime, executorOf, toolOf } from "../tools.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
 import { type ActionEvaluation, withoutSandbox } from "./evaluate.ts";
 import { findUse } from "./grant_use.ts";
 import { routeOf } from "./held_route.ts";
 import { overLimit } from "../intake.ts";
+import { findStep, mayHaveLease } from "../review/lease.ts";
 import { firstNotice } from "../review/notices.ts";
 import { newRow, type RowParts } from "./new_row.ts";
 import { shortenRefused } from "./shorten.ts";
@@ -94,11 +96,14 @@ async function record(
       const granted = bare !== null && await findUse(services, row, bare)
         ? await useGrant(context, { row, contents, caller }, bare)
         : null;
-      if (granted) return granted;
+      const stepped = granted ?? await takeStep(context, { row, contents, caller }, evaluation);
+      if (stepped) return stepped;
       services.intake.count(row.session_id, contents);
       const before = await keepContents(services, contents);
       const allowed = { ...row, ...decidedByPolicy(context, "approved") };
-      return (await proceed(context, { row: allowed, contents, caller, before }))!;
+      const submission = await proceed(context, { row: allowed, contents, caller, before });
+      services.contents.note(contents);
+      return submission!;
     }
   }
 }
@@ -123,26 +128,64 @@ async function useGrantOrHold(
   const { services } = context;
   await requireQuota(context, entry.row, evaluation);
   const route = await takenRoute(services, entry.row);
-  if (route) entry = { ...entry, row: { ...entry.row, route } };
-  // A grant is one person's approval, and a route asks others or more of them.
-  const granted = route === null && await findUse(services, entry.row, evaluation)
-    ? await useGrant(context, entry, evaluation)
-    : null;
-  if (granted) return granted;
+  if (route !== "unknown") entry = { ...entry, row: { ...entry.row, route } };
+  // A route that nobody can tell may ask people who gave no earlier approval.
+  const remembered = route === "unknown" ? null : await useEarlier(context, entry, evaluation);
+  if (remembered) return remembered;
   await requireRoom(context, entry, evaluation);
   services.intake.count(entry.row.session_id, entry.contents);
   const before = await keepContents(services, entry.contents);
   return await hold(context, { ...entry, before }, evaluation);
 }
 
+/** Commits an action that a person approved earlier, by a plan or a grant. Null if nobody did. */
+async function useEarlier(
+  context: ActionContext,
+  entry: Entry,
+  evaluation: ActionEvaluation,
+): Promise<Submission | null> {
+  const { row } = entry;
+  const stepped = await takeStep(context, entry, evaluation);
+  // A grant is one person's approval, and a route asks others or more of them.
+  if (stepped || row.route !== null || asksEachTime(row.tool)) return stepped;
+  if (!await findUse(context.services, row, evaluation)) return null;
+  return await useGrant(context, entry, evaluation);
+}
+
+/** Commits an action that is the next step of an approved plan. Null if it is none. */
+async function takeStep(
+  context: ActionContext,
+  entry: Entry,
+  evaluation: ActionEvaluation,
+): Promise<Submission | null> {
+  const { services, granting } = context;
+  const { row, contents } = entry;
+  if (asksEachTime(row.tool) || !await mayHaveLease(services.ledger, row.session_id)) return null;
+  const open = await findTwin(services.ledger, twinOf(context, row, evaluation));
+  // The agent lost sight of an approved action: it takes no further step.
+  if (open?.status === "approved") return { row: open, image: null };
+  return await granting.run(async () => {
+    const step = await findStep(services, row, evaluation);
+    if (!step) return null;
+    services.intake.count(row.session_id, contents);
+    const before = await keepContents(services, contents);
+    const { decision, event, only } = step;
+    const allowed = { ...row, ...decidedByPolicy(context, "approved"), decision };
+    return await proceed(context, { ...entry, row: allowed, before, events: [event], only });
+  });
+}
+
 /** The route of a new action. Where nobody can tell the routes, the action waits without one. */
-async function takenRoute(services: ActionServices, row: NewRow): Promise<NewRow["route"]> {
+async function takenRoute(
+  services: ActionServices,
+  row: NewRow,
+): Promise<NewRow["route"] | "unknown"> {
   try {
     return await routeOf(services, row);
   } catch (error) {
-    if (!(error instanceof GateError) || error.code !== "unavailable") throw error;
+    if (!(error instanceof RoutesUnknown)) throw error;
     services.environment.log("error", error.message, { action_id: row.id });
-    return null;
+    return "unknown";
   }
 }
 
@@ -384,7 +427,7 @@ function submittedEvent(row: NewRow, caller: Caller): NewEvent {
 /** A block has the type of a rejection; the status in the event tells them apart. */
 function decidedEvent(row: NewRow): NewEvent {
   const type = row.status === "approved" ? "action.approved" as const : "action.rejected" as const;
-  const { status, decision: { rule, reason, grant_id, sandbox }, digest } = row;
-  const decided = { status, rule, reason, digest, grant_id };
+  const { status, decision: { rule, reason, grant_id, lease_id, sandbox }, digest } = row;
+  const decided = { status, rule, reason, digest, grant_id, ...lease_id && { lease_id } };
   return eventOf(row, type, BY_POLICY, { ...decided, ...sandbox && { sandbox } });
 }

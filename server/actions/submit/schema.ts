@@ -43,5 +43,23 @@ export const RunCommandInput = z.strictObject({
 });
 export type RunCommandInput = z.infer<typeof RunCommandInput>;
 
+/** The longest and the usual time in which the steps of an approved plan may be submitted. */
+const MAX_LEASE_SECONDS = 86_400;
+export const LEASE_SECONDS = 3_600;
+
+export const SubmitPlanInput = z.strictObject({
+  title: text.trim().min(1).max(200).describe("what the steps do together, for the person"),
+  steps: z.array(z.strictObject({
+    tool: z.enum([
+      ...["write_file", "edit_file", "delete_file", "move_file"] as const,
+      ...["read_file", "run_command"] as const,
+    ]),
+    input: z.record(z.string(), z.unknown()).describe("the arguments of that tool"),
+  })).min(1).max(50).describe("the calls that you will make, in this order"),
+  lease_seconds: z.number().int().min(60).max(MAX_LEASE_SECONDS).optional()
+    .describe(`how long the approval holds, ${LEASE_SECONDS} by default`),
+});
+export type SubmitPlanInput = z.infer<typeof SubmitPlanInput>;
+
 export const RollbackToolInput = z.strictObject({ action_id: z.string() });
 export type RollbackToolInput = z.infer<typeof RollbackToolInput>;

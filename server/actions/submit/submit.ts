@@ -1,6 +1,7 @@
 import type { Caller } from "../../auth/schema.ts";
 import { requireNotViewer, requireReviewer } from "../../auth/scopes.ts";
 import { readBlob } from "../../db/blobs.ts";
+import { GateError } from "../../errors.ts";
 import { parse } from "../../parse.ts";
 import {
   type ActionContext,
@@ -14,13 +15,11 @@ import type { ActionRow } from "../store.ts";
 import { toolOf } from "../tools.ts";
 import { actorOf, eventOf } from "../transition.ts";
 import { submitRollback } from "../rollback/rollback.ts";
-import { withinBudget } from "./budget.ts";
-import { circumstancesOf } from "./circumstances.ts";
-import { evaluateAction, requesterIn } from "./evaluate.ts";
 import { type Parsed, parseInput } from "./input.ts";
-import { planAction, planNothing } from "./plan_action.ts";
+import { judge } from "./judge.ts";
 import { recordSubmission, type Submission } from "./record.ts";
-import { RollbackToolInput } from "./schema.ts";
+import { RollbackToolInput, SubmitPlanInput } from "./schema.ts";
+import { submitPlan } from "./submit_plan.ts";
 
 /** Validates, plans, evaluates and records a tool call; executes it if policy allows it. */
 export async function submit(
@@ -30,9 +29,17 @@ export async function submit(
 ): Promise<Submission> {
   requireNotViewer(caller, "submit an action");
   const { services } = context;
+  if (toolOf(tool).takes_over) {
+    const why = "gate itself submits the changes of a command; run the command with run_command";
+    throw new GateError("invalid", `Cannot submit ${tool}: ${why}`);
+  }
   const session = await services.sessions.resolve(session_id, caller);
   if (toolOf(tool).undoes) {
     return await submitRollback(context, parse(RollbackToolInput, raw), session, caller);
+  }
+  if (toolOf(tool).leases) {
+    const input = parse(SubmitPlanInput, raw);
+    return await submitPlan(context, { input, session, caller, search_path });
   }
   const parsed = parseInput(tool, raw, session.root, services.roots);
   if (search_path !== undefined) parsed.input.search_path = search_path;
@@ -89,28 +96,13 @@ async function submitParsed(
   context: ActionContext,
   { session, input, content, raw, caller, replay_of }: ParsedSubmission,
 ): Promise<Submission> {
-  const { services } = context;
-  const evaluation = await evaluateAction(services, input, {
-    raw,
-    requester: requesterIn(session),
-    block_reason: session.block_reason,
+  const is_replay = replay_of !== undefined;
+  const judged = await judge(context.services, session, { input, content, raw, is_replay });
+  const { evaluation, planned, circumstances } = judged;
+  const { decision, analysis } = evaluation;
+  return await recordSubmission(context, evaluation, caller, {
+    ...{ session, analysis, planned, evaluation, circumstances, replay_of, decision },
   });
-  const { decision, analysis, proof, limits } = evaluation;
-  const planned = decision.effect === "deny"
-    ? planNothing(input)
-    : await planAction(services, session.root, { input, content, analysis, proof, limits });
-  const judged = replay_of === undefined
-    ? await withinBudget(services, session.id, evaluation, planned)
-    : evaluation;
-  if (judged.decision.effect === "ask" && judged.decision.sandbox) {
-    planned.plan.sandbox = judged.decision.sandbox;
-  }
-  const circumstances = await circumstancesOf(services, session.id, judged, planned);
-  const parts = {
-    ...{ session, analysis, planned, evaluation: judged, circumstances, replay_of },
-    decision: judged.decision,
-  };
-  return await recordSubmission(context, judged, caller, parts);
 }
 
 /** The input that repeats a write. A changed text is written whole, with its final content. */
@@ -119,6 +111,9 @@ async function replayedInput(
   original: ActionRow,
 ): Promise<Parsed> {
   const { tool, plan, root } = original;
+  if (toolOf(tool).takes_over) {
+    throw notPossible(original, "replay", "only its command makes these changes again");
+  }
   if (!plan || toolOf(tool).undoes) {
     throw notPossible(original, "replay", "it does not write a file");
   }

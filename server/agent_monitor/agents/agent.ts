@@ -19,7 +19,7 @@ export interface Agent {
   no_limits: string | null;
 }
 
-/** What an agent looks at to find its sessions. */
+/** The surroundings in which an agent finds its sessions. */
 export interface Around {
   /** The home folder of the person. */
   home: string;
@@ -47,9 +47,9 @@ export interface FoundSession {
   cwd: string | null;
   started_at: number | null;
   version: string | null;
-  /** What the agent's own registry says. */
+  /** The state in the agent's own registry. */
   status: AgentStatus | null;
-  /** The file that holds its record, and what reads it. */
+  /** The file that holds its record, and its reader. */
   record: RecordFile | null;
   /** Facts that are already known, of an agent whose record is no file of lines. */
   facts?: Partial<RecordFacts>;
@@ -68,10 +68,12 @@ export interface RecordReader {
   /** Whether a line that begins like this is long and tells nothing. */
   skips?(beginning: string): boolean;
   add(line: Record<string, unknown>): void;
+  /** A line is too long to be read: it may hold the result of a call. */
+  missed?(): void;
   facts(): RecordFacts;
 }
 
-/** What a record tells about its session. */
+/** The facts that a record tells about its session. */
 export interface RecordFacts {
   cwd: string | null;
   model: string | null;
@@ -80,6 +82,8 @@ export interface RecordFacts {
   started_at: number | null;
   last_at: number | null;
   status: AgentStatus | null;
+  /** The newest tool call without a result, if it waits for the person unless it runs. */
+  open_call: OpenCall | null;
   tokens: Tokens | null;
   context: { used: number; window: number | null } | null;
   cost_usd: number | null;
@@ -87,6 +91,26 @@ export interface RecordFacts {
   current_task: string | null;
   title: string | null;
   limits: LimitFacts | null;
+  /** Null if the agent's records do not tell. */
+  subagents: Subagent[] | null;
+}
+
+/** A tool call that has no result yet. An agent records it before it asks its person. */
+export interface OpenCall {
+  /** The command that a process runs during the call; null if gate does not know one. */
+  command: string | null;
+  at: number | null;
+  /** The state of the session while no process runs the call. */
+  waits: "waiting_approval" | "waiting_input" | "unknown";
+  /** The agent asks in any case, so no time needs to pass. */
+  is_certain: boolean;
+}
+
+/** An agent that a session started for a part of its work. */
+export interface Subagent {
+  id: string;
+  type: string | null;
+  last_at: number | null;
 }
 
 /** The newest rate limits in a record. */
@@ -108,6 +132,7 @@ export const NO_FACTS: RecordFacts = {
   started_at: null,
   last_at: null,
   status: null,
+  open_call: null,
   tokens: null,
   context: null,
   cost_usd: null,
@@ -115,7 +140,56 @@ export const NO_FACTS: RecordFacts = {
   current_task: null,
   title: null,
   limits: null,
+  subagents: null,
 };
+
+/** Notes the time of a line: the first one began the session, the latest one is its last. */
+export function noteTime(facts: RecordFacts, time: unknown): number | null {
+  const at = timeOf(time);
+  facts.started_at ??= at;
+  if (at !== null) facts.last_at = Math.max(facts.last_at ?? 0, at);
+  return at;
+}
+
+/** The newest calls without a result, in their order. A record may begin calls and end none. */
+export class OpenCalls<T> {
+  readonly #calls = new Map<string, T>();
+
+  begin(id: unknown, call: T): void {
+    const key = keyOf(id);
+    this.#calls.delete(key);
+    this.#calls.set(key, call);
+    if (this.#calls.size > MOST_OPEN) this.#calls.delete(this.#calls.keys().next().value!);
+  }
+
+  end(id: unknown): void {
+    this.#calls.delete(keyOf(id));
+  }
+
+  clear(): void {
+    this.#calls.clear();
+  }
+
+  get isEmpty(): boolean {
+    return this.#calls.size === 0;
+  }
+
+  oldest(): T | null {
+    return this.#calls.values().next().value ?? null;
+  }
+
+  newest(): T | null {
+    return [...this.#calls.values()].at(-1) ?? null;
+  }
+}
+
+/** More than an agent calls at once. */
+const MOST_OPEN = 64;
+
+/** The id as a key of bounded length. */
+export function keyOf(id: unknown): string {
+  return textOf(id, 128) ?? "";
+}
 
 /** A sum of tokens whose parts may be replaced: of two counts with one key the later one holds. */
 export class TokenSum {
@@ -174,5 +248,7 @@ export function listOf(value: unknown): unknown[] {
 
 /** The text, cut to `most` characters; null if it is empty or no text. */
 export function textOf(value: unknown, most = 256): string | null {
-  return typeof value === "string" && value !== "" ? value.slice(0, most).toWellFormed() : null;
+  if (typeof value !== "string" || value === "") return null;
+  // A copy, because a part of a string keeps the whole one in memory.
+  return value.length > most ? Buffer.from(value.slice(0, most)).toString() : value.toWellFormed();
 }

@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { readJson } from "../files.ts";
@@ -8,11 +8,15 @@ import {
   type Around,
   countOf,
   type FoundSession,
+  keyOf,
   listOf,
   NO_FACTS,
+  noteTime,
   objectOf,
+  OpenCalls,
   type RecordFacts,
   type RecordReader,
+  type Subagent,
   textOf,
   timeOf,
   TokenSum,
@@ -60,6 +64,9 @@ async function sessionIn(path: string, root: string, around: Around): Promise<Fo
   const running = around.running.get(data.pid);
   if (!running || !isSame(data, running.start_time)) return [];
   const slug = data.cwd.replaceAll(/[^A-Za-z0-9]/g, "-");
+  // The id becomes a part of paths.
+  if (!isName(data.sessionId)) return [];
+  const subagents = await subagentsIn(join(root, "projects", slug, data.sessionId, "subagents"));
   return [{
     session_id: data.sessionId,
     owner: running,
@@ -71,9 +78,31 @@ async function sessionIn(path: string, root: string, around: Around): Promise<Fo
       path: join(root, "projects", slug, `${data.sessionId}.jsonl`),
       read: () => new ClaudeReader(),
     },
+    facts: { subagents },
     // It removes the file when it ends in order.
     hasExited: async () => await readJson(path) === null,
   }];
+}
+
+const SUBAGENT = /^agent-(.+)\.jsonl$/;
+const MOST_SUBAGENTS = 100;
+
+/** Each subagent has a record of its own, and a note of its kind. */
+async function subagentsIn(folder: string): Promise<Subagent[]> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => SUBAGENT.test(name));
+  return await Promise.all(
+    names.slice(-MOST_SUBAGENTS).map(async (name) => {
+      const path = join(folder, name);
+      const id = SUBAGENT.exec(name)![1]!.slice(0, 128);
+      const last_at = await lstat(path).then(({ mtimeMs }) => mtimeMs, () => null);
+      const { agentType } = objectOf(await readJson(path.replace(/jsonl$/, "meta.json")));
+      return { id, type: textOf(agentType, 128), last_at };
+    }),
+  );
+}
+
+function isName(id: string): boolean {
+  return !/[/\\\0]/.test(id) && id !== "." && id !== "..";
 }
 
 /** A container writes the process ids of its own namespace. */
@@ -103,7 +132,7 @@ const SKIPPED = /^\{"type":"(?:api-request|file-history-snapshot|attachment)/;
 export class ClaudeReader implements RecordReader {
   readonly #facts: RecordFacts = { ...NO_FACTS };
   readonly #tokens = new TokenSum();
-  readonly #running = new Map<string, string>();
+  readonly #calls = new OpenCalls<string>();
 
   skips(beginning: string): boolean {
     return SKIPPED.test(beginning);
@@ -111,9 +140,7 @@ export class ClaudeReader implements RecordReader {
 
   add(line: Record<string, unknown>): void {
     const facts = this.#facts;
-    const at = timeOf(line.timestamp);
-    facts.started_at ??= at;
-    if (at !== null) facts.last_at = Math.max(facts.last_at ?? 0, at);
+    noteTime(facts, line.timestamp);
     facts.cwd = textOf(line.cwd, 4096) ?? facts.cwd;
     facts.branch = textOf(line.gitBranch) ?? facts.branch;
     facts.version = textOf(line.version) ?? facts.version;
@@ -124,7 +151,7 @@ export class ClaudeReader implements RecordReader {
   }
 
   facts(): RecordFacts {
-    const current_task = [...this.#running.values()].at(-1) ?? null;
+    const current_task = this.#calls.newest();
     return { ...this.#facts, tokens: this.#tokens.total(), current_task };
   }
 
@@ -132,7 +159,7 @@ export class ClaudeReader implements RecordReader {
     if (line.isSidechain === true) return;
     const { content } = objectOf(line.message);
     for (const part of listOf(content).map(objectOf)) {
-      if (part.type === "tool_result") this.#running.delete(String(part.tool_use_id));
+      if (part.type === "tool_result") this.#calls.end(part.tool_use_id);
     }
     this.#facts.status = "working";
     if (!isRequest(line, content)) return;
@@ -152,7 +179,7 @@ export class ClaudeReader implements RecordReader {
       "cache_read_input_tokens",
       "output_tokens",
     ].map((name) => countOf(counts[name])) as [number, number, number, number];
-    const key = typeof id === "string" ? `${id} ${line.requestId ?? ""}` : null;
+    const key = typeof id === "string" ? `${keyOf(id)} ${keyOf(line.requestId)}` : null;
     const isAnswer = model !== "<synthetic>";
     if (isAnswer) this.#tokens.add(key, { input, output, cache_read, cache_write });
     if (line.isSidechain === true) return;
@@ -164,7 +191,7 @@ export class ClaudeReader implements RecordReader {
     this.#facts.status = "working";
     for (const part of listOf(content).map(objectOf)) {
       if (part.type === "tool_use") {
-        this.#running.set(String(part.id), textOf(part.name, 128) ?? "tool");
+        this.#calls.begin(part.id, textOf(part.name, 128) ?? "tool");
       }
       const isRefusal = line.isApiErrorMessage === true && part.type === "text";
       if (isRefusal && RATE_LIMITED.test(String(part.text))) this.#facts.status = "rate_limited";
@@ -173,7 +200,7 @@ export class ClaudeReader implements RecordReader {
   }
 
   #idle(): void {
-    this.#running.clear();
+    this.#calls.clear();
     if (this.#facts.status !== "rate_limited") this.#facts.status = "idle";
   }
 

@@ -8,12 +8,16 @@ import {
   type FoundSession,
   type LimitFacts,
   NO_FACTS,
+  noteTime,
   objectOf,
+  type OpenCall,
+  OpenCalls,
   type RecordFacts,
   type RecordReader,
   textOf,
   timeOf,
 } from "./agent.ts";
+import { parseJson } from "../parse_json.ts";
 import { FirstLines } from "./first_lines.ts";
 
 /**
@@ -130,7 +134,8 @@ export class CodexReader implements RecordReader {
   readonly #facts: RecordFacts = { ...NO_FACTS };
   readonly #before = { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 };
   #last = { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 };
-  readonly #running = new Map<string, string>();
+  readonly #calls = new OpenCalls<{ name: string; open_call: OpenCall | null }>();
+  #asks_nobody = false;
 
   skips(beginning: string): boolean {
     return SKIPPED.test(beginning);
@@ -138,9 +143,7 @@ export class CodexReader implements RecordReader {
 
   add(line: Record<string, unknown>): void {
     const facts = this.#facts;
-    const at = timeOf(line.timestamp);
-    facts.started_at ??= at;
-    if (at !== null) facts.last_at = Math.max(facts.last_at ?? 0, at);
+    const at = noteTime(facts, line.timestamp);
     const payload = objectOf(line.payload);
     if (line.type === "session_meta") {
       facts.cwd = textOf(payload.cwd, 4096);
@@ -149,21 +152,27 @@ export class CodexReader implements RecordReader {
     } else if (line.type === "turn_context") {
       facts.cwd = textOf(payload.cwd, 4096) ?? facts.cwd;
       facts.model = textOf(payload.model) ?? facts.model;
-    } else if (line.type === "response_item") this.#item(payload);
+      this.#asks_nobody = payload.approval_policy === "never";
+    } else if (line.type === "response_item") this.#item(payload, at);
     else if (line.type === "event_msg") this.#event(payload, at);
   }
 
-  facts(): RecordFacts {
-    const current_task = [...this.#running.values()].at(-1) ?? null;
-    return { ...this.#facts, current_task };
+  missed(): void {
+    this.#calls.clear();
   }
 
-  #item({ type, name, call_id }: Record<string, unknown>): void {
+  facts(): RecordFacts {
+    const { name = null, open_call = null } = this.#calls.newest() ?? {};
+    return { ...this.#facts, current_task: name, open_call };
+  }
+
+  #item({ type, name, call_id, arguments: given }: Record<string, unknown>, at: number | null) {
     if (type === "function_call" || type === "local_shell_call" || type === "custom_tool_call") {
-      this.#running.set(String(call_id), textOf(name, 128) ?? "shell");
+      const open_call = callOf(name, given, { at, asks_nobody: this.#asks_nobody });
+      this.#calls.begin(call_id, { name: textOf(name, 128) ?? "shell", open_call });
       this.#facts.status = "working";
     } else if (type === "function_call_output" || type === "custom_tool_call_output") {
-      this.#running.delete(String(call_id));
+      this.#calls.end(call_id);
     }
   }
 
@@ -173,7 +182,7 @@ export class CodexReader implements RecordReader {
       this.#facts.status = "working";
       this.#window(payload.model_context_window);
     } else if (type === "task_complete" || type === "turn_aborted") {
-      this.#running.clear();
+      this.#calls.clear();
       this.#facts.status = "idle";
     } else if (type === "user_message") this.#request(message);
     else if (type === "item_completed" && objectOf(item).type === "UserMessage") {
@@ -208,6 +217,39 @@ export class CodexReader implements RecordReader {
     this.#facts.tokens = sum;
     const used = countOf(objectOf(last_token_usage).input_tokens);
     this.#facts.context = { used, window: countOf(model_context_window) || null };
+  }
+}
+
+/**
+ * The call as one that may wait for the person: a question, a command or a patch. Other tools may run
+ * for a while without a process of their own.
+ */
+function callOf(
+  name: unknown,
+  given: unknown,
+  { at, asks_nobody }: { at: number | null; asks_nobody: boolean },
+): OpenCall | null {
+  if (name === "request_user_input") {
+    return { command: null, at, waits: "waiting_input", is_certain: true };
+  }
+  if (asks_nobody || (typeof name === "string" && !ASKED.has(name))) return null;
+  const { cmd, command, sandbox_permissions, with_escalated_permissions } = parsed(given);
+  return {
+    command: textOf(Array.isArray(command) ? command.at(-1) : cmd ?? command, 4096),
+    at,
+    waits: "waiting_approval",
+    // Codex asks before a command runs outside its sandbox.
+    is_certain: sandbox_permissions === "require_escalated" || with_escalated_permissions === true,
+  };
+}
+
+const ASKED = new Set(["exec_command", "shell", "shell_command", "local_shell", "apply_patch"]);
+
+function parsed(given: unknown): Record<string, unknown> {
+  try {
+    return objectOf(parseJson(String(given)));
+  } catch {
+    return {};
   }
 }
 

@@ -7,14 +7,16 @@ import {
   countOf,
   type FoundSession,
   NO_FACTS,
+  noteTime,
   objectOf,
+  OpenCalls,
   type RecordFacts,
   type RecordReader,
   textOf,
   timeOf,
   TokenSum,
 } from "./agent.ts";
-import { isProgram } from "./programs.ts";
+import { isProgram, lineageOf } from "./programs.ts";
 
 /** Copilot CLI keeps a folder for each session, with a lock file that names its process. */
 export const COPILOT_CLI: Agent = {
@@ -25,18 +27,41 @@ export const COPILOT_CLI: Agent = {
   marks: { flag: "COPILOT_CLI", session: ["COPILOT_AGENT_SESSION_ID"], pid: [] },
   no_limits: "Copilot CLI asks GitHub for them with its own credential; gate sends nothing",
   async find(around) {
+    if (around.own.length === 0) return [];
     const home = around.env.COPILOT_HOME || join(around.home, ".copilot");
     const folder = join(home, "session-state");
-    const names = (await readdir(folder).catch(() => [])).slice(-MOST_SESSIONS);
-    const found = await Promise.all(
-      names.map((name) => sessionIn(join(folder, name), name, around)),
-    );
-    return found.flat();
+    if (last.folder !== folder) last = { folder, all_at: -Infinity, names: [] };
+    const known = await sessionsIn(folder, last.names, around);
+    const isEachKnown = around.own.every(({ pid }) => {
+      const lineage = lineageOf(pid, around.running);
+      return known.some(({ owner }) => lineage.has(owner!.pid));
+    });
+    // The folders of old sessions stay, and there may be thousands.
+    if (isEachKnown && around.now - last.all_at < ALL_MS) return known;
+    const found = await sessionsIn(folder, await namesIn(folder), around);
+    last = { folder, all_at: around.now, names: found.map(({ session_id }) => session_id) };
+    return found;
   },
 };
 
+/** The sessions of the last look, and when all folders were looked at. */
+let last = { folder: "", all_at: -Infinity, names: [] as string[] };
+
 const MOST_SESSIONS = 2_000;
+/** A process may begin a second session. */
+const ALL_MS = 10_000;
 const LOCK = /^inuse\.(\d+)\.lock$/;
+
+async function sessionsIn(
+  folder: string,
+  names: readonly string[],
+  around: Around,
+): Promise<FoundSession[]> {
+  const found = await Promise.all(
+    names.slice(-MOST_SESSIONS).map((name) => sessionIn(join(folder, name), name, around)),
+  );
+  return found.flat();
+}
 
 async function sessionIn(
   folder: string,
@@ -74,8 +99,8 @@ const SKIPPED = /^\{"type":"system\.message"/;
 export class CopilotReader implements RecordReader {
   readonly #facts: RecordFacts = { ...NO_FACTS };
   readonly #tokens = new TokenSum();
-  readonly #running = new Map<string, string>();
-  readonly #asked = new Set<string>();
+  readonly #calls = new OpenCalls<string>();
+  readonly #asked = new OpenCalls<true>();
 
   skips(beginning: string): boolean {
     return SKIPPED.test(beginning);
@@ -84,9 +109,7 @@ export class CopilotReader implements RecordReader {
   add({ type, data: raw, timestamp }: Record<string, unknown>): void {
     const facts = this.#facts;
     const data = objectOf(raw);
-    const at = timeOf(timestamp);
-    facts.started_at ??= at;
-    if (at !== null) facts.last_at = Math.max(facts.last_at ?? 0, at);
+    noteTime(facts, timestamp);
     switch (type) {
       case "session.start":
         facts.model = textOf(data.selectedModel) ?? facts.model;
@@ -120,25 +143,24 @@ export class CopilotReader implements RecordReader {
   }
 
   facts(): RecordFacts {
-    const current_task = [...this.#running.values()].at(-1) ?? null;
-    const status = this.#asked.size > 0 ? "waiting_approval" : this.#facts.status;
+    const current_task = this.#calls.newest();
+    const status = this.#asked.isEmpty ? this.#facts.status : "waiting_approval";
     return { ...this.#facts, status, tokens: this.#tokens.total(), current_task };
   }
 
   #tool(type: unknown, data: Record<string, unknown>): void {
-    const call = String(data.toolCallId);
     if (type === "tool.execution_start") {
-      this.#running.set(call, textOf(data.toolName, 128) ?? "tool");
+      this.#calls.begin(data.toolCallId, textOf(data.toolName, 128) ?? "tool");
     } else if (type === "tool.execution_complete") {
-      this.#running.delete(call);
+      this.#calls.end(data.toolCallId);
       const { context_token_limit, context_current_tokens } = objectOf(
         objectOf(data.toolTelemetry).metrics,
       );
       const used = countOf(context_current_tokens);
       const window = countOf(context_token_limit) || null;
       if (used > 0) this.#facts.context = { used, window };
-    } else if (type === "permission.requested") this.#asked.add(String(data.requestId));
-    else if (type === "permission.completed") this.#asked.delete(String(data.requestId));
+    } else if (type === "permission.requested") this.#asked.begin(data.requestId, true);
+    else if (type === "permission.completed") this.#asked.end(data.requestId);
   }
 
   #usage(usage: Record<string, unknown>): void {

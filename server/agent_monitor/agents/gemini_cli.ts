@@ -7,8 +7,10 @@ import {
   type AgentProcess,
   countOf,
   type FoundSession,
+  keyOf,
   listOf,
   NO_FACTS,
+  noteTime,
   objectOf,
   type RecordFacts,
   type RecordReader,
@@ -33,7 +35,7 @@ export const GEMINI_CLI: Agent = {
     return await newestChats(around.own, (cwd) => {
       const slug = textOf(folders[cwd]) ?? createHash("sha256").update(cwd).digest("hex");
       return isName(slug) ? join(root, "tmp", slug, "chats") : null;
-    }, () => new GeminiReader());
+    }, { read: () => new GeminiReader() });
   },
 };
 
@@ -49,9 +51,9 @@ const MOST_CHATS = 50;
 export async function newestChats(
   own: readonly AgentProcess[],
   folderOf: (cwd: string) => string | null,
-  read: () => RecordReader,
+  { read, taken: others = [] }: { read: () => RecordReader; taken?: readonly string[] },
 ): Promise<FoundSession[]> {
-  const taken = new Set<string>();
+  const taken = new Set(others);
   const found: FoundSession[] = [];
   for (const owner of own.toSorted((a, b) => (b.started_at ?? 0) - (a.started_at ?? 0))) {
     const folder = owner.cwd === null ? null : folderOf(owner.cwd);
@@ -99,14 +101,16 @@ class GeminiReader implements RecordReader {
 
   add(line: Record<string, unknown>): void {
     const facts = this.#facts;
-    const at = timeOf(line.timestamp ?? line.startTime);
-    facts.started_at ??= at;
-    if (at !== null) facts.last_at = Math.max(facts.last_at ?? 0, at);
+    noteTime(facts, line.timestamp ?? line.startTime);
     const set = objectOf(line.$set);
     const changed = timeOf(set.lastUpdated);
     if (changed !== null) facts.last_at = Math.max(facts.last_at ?? 0, changed);
     for (const message of listOf(set.messages).map(objectOf)) this.#message(message);
     if (line.type !== undefined) this.#message(line);
+  }
+
+  missed(): void {
+    this.#facts.open_call = null;
   }
 
   facts(): RecordFacts {
@@ -116,7 +120,7 @@ class GeminiReader implements RecordReader {
   #message(line: Record<string, unknown>): void {
     if (line.type === "user") this.#user(line);
     else if (line.type === "gemini") this.#answer(line);
-    else if (line.type === "error") this.#facts.status = "idle";
+    else if (line.type === "error") this.#error();
   }
 
   #user({ id, content }: Record<string, unknown>): void {
@@ -124,11 +128,17 @@ class GeminiReader implements RecordReader {
     const text = parts.map((part) => objectOf(part).text).find((one) => typeof one === "string");
     if (typeof text === "string" && text.startsWith("<session_context>")) return;
     this.#facts.status = "working";
+    this.#facts.open_call = null;
     this.#task = null;
-    if (text === undefined || this.#requests.has(String(id))) return;
-    if (this.#requests.size < MOST_REQUESTS) this.#requests.add(String(id));
+    if (text === undefined || this.#requests.has(keyOf(id))) return;
+    if (this.#requests.size < MOST_REQUESTS) this.#requests.add(keyOf(id));
     this.#facts.turns = (this.#facts.turns ?? 0) + 1;
     this.#facts.title ??= textOf(text, 200);
+  }
+
+  #error(): void {
+    this.#facts.status = "idle";
+    this.#facts.open_call = null;
   }
 
   #answer({ id, tokens: raw, model, toolCalls, content }: Record<string, unknown>): void {
@@ -136,7 +146,7 @@ class GeminiReader implements RecordReader {
     const whole = countOf(tokens.input);
     if (raw !== undefined) {
       const cache_read = Math.min(whole, countOf(tokens.cached));
-      this.#tokens.add(typeof id === "string" ? id : null, {
+      this.#tokens.add(textOf(id, 128), {
         input: whole - cache_read + countOf(tokens.tool),
         output: countOf(tokens.output) + countOf(tokens.thoughts),
         cache_read,
@@ -150,6 +160,11 @@ class GeminiReader implements RecordReader {
     this.#task = open ? textOf(open.name, 128) : null;
     const isLast = calls.length === 0 && content !== "" && content !== undefined;
     this.#facts.status = isLast ? "idle" : "working";
+    // Gemini CLI adds the calls of an answer once they have ended, so none of them is known here.
+    const isOpen = !isLast && (calls.length === 0 || open !== undefined);
+    this.#facts.open_call = isOpen
+      ? { command: null, at: this.#facts.last_at, waits: "unknown", is_certain: false }
+      : null;
   }
 }
 

@@ -1,16 +1,17 @@
-import { stat } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Row } from "../../db/ledger.ts";
 import {
   type Agent,
   type AgentProcess,
   countOf,
   type FoundSession,
-  objectOf,
+  type OpenCall,
   type RecordFacts,
   textOf,
   timeOf,
 } from "./agent.ts";
-import { listOpencodeSessions, type OpencodeRow } from "./opencode_store.ts";
+import { OpencodeReader, type OpencodeRow } from "./opencode_store.ts";
 
 /** opencode keeps its sessions in a database: a process and the newest one of its folder are one. */
 export const OPENCODE: Agent = {
@@ -23,7 +24,7 @@ export const OPENCODE: Agent = {
   async find(around) {
     if (around.own.length === 0) return [];
     const data = around.env.XDG_DATA_HOME || join(around.home, ".local", "share");
-    const rows = await sessionsIn(join(data, "opencode", "opencode.db"), around.now);
+    const rows = await sessionsIn(join(data, "opencode", "opencode.db"), around.own, around.now);
     const taken = new Set<OpencodeRow>();
     return around.own.flatMap((owner) => {
       const row = rows.find((one) => isOf(one, owner) && !taken.has(one));
@@ -37,22 +38,34 @@ export const OPENCODE: Agent = {
 /** A terminal may stay open for some days. */
 const KEPT_MS = 8 * 24 * 60 * 60 * 1000;
 
-/** What was read last, so that an unchanged database is not read again. */
-const known = { state: "", rows: [] as OpencodeRow[] };
+/** The database that was read last, with its state then. */
+let last: { path: string; state: string; reader: OpencodeReader; rows: OpencodeRow[] } | null =
+  null;
 
-async function sessionsIn(path: string, now: number): Promise<OpencodeRow[]> {
-  const found = await Promise.all([path, `${path}-wal`].map((one) => stat(one).catch(() => null)));
+async function sessionsIn(
+  path: string,
+  own: readonly AgentProcess[],
+  now: number,
+): Promise<OpencodeRow[]> {
+  const found = await Promise.all([path, `${path}-wal`].map((one) => lstat(one).catch(() => null)));
   if (!found[0]?.isFile()) return [];
-  const state = found.map((one) => `${one?.ino} ${one?.size} ${one?.mtimeMs}`).join(" ") + path;
-  if (state === known.state) return known.rows;
+  const folders = new Set(own.flatMap(({ cwd }) => cwd ?? []));
+  const state = JSON.stringify([
+    ...found.map((one) => `${one?.ino} ${one?.size} ${one?.mtimeMs}`),
+    ...folders,
+  ]);
+  if (last?.path !== path) last = { path, state: "", reader: new OpencodeReader(path), rows: [] };
+  if (state === last.state) return last.rows;
+  const current = last;
   try {
-    known.rows = listOpencodeSessions(path, now - KEPT_MS);
-    known.state = state;
+    current.rows = await current.reader.read(folders, now - KEPT_MS);
+    const isWhole = current.rows.every(({ requests }) => requests !== null);
+    current.state = isWhole ? state : "";
   } catch {
     // It is locked at this moment, or of a release with other tables.
-    known.state = "";
+    current.state = "";
   }
-  return known.rows;
+  return current.rows;
 }
 
 function isOf({ session }: OpencodeRow, { cwd, started_at }: AgentProcess): boolean {
@@ -74,7 +87,8 @@ function toSession(row: OpencodeRow, owner: AgentProcess): FoundSession {
   };
 }
 
-function factsOf({ session, answer, requests }: OpencodeRow): Partial<RecordFacts> {
+function factsOf(row: OpencodeRow): Partial<RecordFacts> {
+  const { session, answer, requests, is_unanswered, open_call, subagents } = row;
   const counts = {
     input: countOf(session.tokens_input),
     output: countOf(session.tokens_output) + countOf(session.tokens_reasoning),
@@ -82,26 +96,35 @@ function factsOf({ session, answer, requests }: OpencodeRow): Partial<RecordFact
     cache_write: countOf(session.tokens_cache_write),
   };
   const total = counts.input + counts.output + counts.cache_read + counts.cache_write;
-  const last = parsed(answer);
-  const { completed } = objectOf(last.time);
-  const { input, cache } = objectOf(last.tokens);
-  const used = countOf(input) + countOf(objectOf(cache).read) + countOf(objectOf(cache).write);
+  const isIdle = !is_unanswered && (answer === null || answer.completed !== null);
+  const used = countOf(answer?.input) + countOf(answer?.cache_read) + countOf(answer?.cache_write);
   return {
     last_at: timeOf(Number(session.time_updated)),
-    model: textOf(last.modelID) ?? textOf(parsed(textOf(session.model, 4096)).id),
-    status: answer === null || completed !== undefined ? "idle" : "working",
+    model: textOf(answer?.model) ?? textOf(session.model_id),
+    status: isIdle ? "idle" : "working",
     tokens: { ...counts, total },
     context: used > 0 ? { used, window: null } : null,
     // Without prices opencode writes 0.
     cost_usd: Number(session.cost) > 0 ? Number(session.cost) : null,
     turns: requests,
+    current_task: textOf(open_call?.tool, 128),
+    open_call: isIdle || is_unanswered || open_call === null ? null : callOf(open_call),
+    subagents: subagents.map(({ id, agent, time_updated }) => ({
+      id: String(id).slice(0, 256),
+      type: textOf(agent),
+      last_at: timeOf(Number(time_updated)),
+    })),
   };
 }
 
-function parsed(text: string | null): Record<string, unknown> {
-  try {
-    return objectOf(JSON.parse(text ?? "{}"));
-  } catch {
-    return {};
+/** Tools that change a file at once, so that an open call of one waits for the person. */
+const QUICK_TOOLS = new Set(["edit", "write", "patch", "apply_patch", "multiedit"]);
+
+function callOf({ tool, command, time_updated }: Row): OpenCall | null {
+  const at = timeOf(Number(time_updated));
+  if (tool === "question") return { command: null, at, waits: "waiting_input", is_certain: true };
+  if (tool === "bash" || QUICK_TOOLS.has(String(tool))) {
+    return { command: textOf(command, 4096), at, waits: "waiting_approval", is_certain: false };
   }
+  return null;
 }

@@ -59,7 +59,9 @@ function follow(source: string, call: Call, recorder: Recorder, setting: Setting
     recorder.doubt("It has a control character or an unusual blank", call.text, call);
   }
   if (endsOpen(source)) recorder.doubt("It ends in a backslash", call.text, call);
-  if (ALWAYS.test(source)) recorder.doubt("zsh runs a block after it", call.text, call);
+  if (source.includes("always") && ALWAYS.test(source)) {
+    recorder.doubt("zsh runs a block after it", call.text, call);
+  }
   const script = parse(source);
   if (script.errors?.length) {
     recorder.doubt(`${UNREAD}${script.errors[0]!.message}`, call.text, call);

@@ -61,7 +61,7 @@ export function runTest(expression: TestExpression, call: Call, interpreter: Exp
   const context = interpreter.context(call);
   if (expression.type === "TestUnary") {
     const texts = expandText(expression.operand, context);
-    if (/^-[vRt]$/.test(expression.operator)) texts.forEach(context.compute);
+    if (/^-[vRt]$/.test(expression.operator)) { for (const text of texts) context.compute(text); }
     return;
   }
   if (expression.type !== "TestBinary") {
@@ -74,5 +74,5 @@ export function runTest(expression: TestExpression, call: Call, interpreter: Exp
   }
   const texts = [expression.left, expression.right].flatMap((word) => expandText(word, context));
   if (!/^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator)) return;
-  texts.forEach(context.compute);
+  for (const text of texts) context.compute(text);
 }

@@ -43,7 +43,11 @@ export const BUILTINS: Record<string, Builtin> = {
   printf: passive(printf),
   cd: passive(changeFolder),
   pushd: passive(changeFolder),
-  popd: passive((_argv, { shell }) => move(shell.folders.pop() ?? ANY, shell)),
+  popd: passive((_argv, { shell }) => {
+    const folder = shell.folders.at(-1) ?? ANY;
+    shell.folders = shell.folders.slice(0, -1);
+    return move(folder, shell);
+  }),
   eval: active((argv, call, run) => run.code(afterDashes(argv).join(" "), call)),
   source: active(source),
   ".": active(source),
@@ -121,7 +125,7 @@ function changeFolder(argv: readonly string[], { shell }: Call): string {
   const [target, ...more] = argv.slice(1).filter((arg) => !/^(-[LPe@n]+|--)$/.test(arg));
   // zsh replaces one text by another in the name of the folder, or counts in its list of folders.
   if (more.length > 0 || /^[-+]\d/.test(target ?? "")) return move(ANY, shell);
-  if (argv[0] === "pushd") shell.folders.push(shell.cwd);
+  if (argv[0] === "pushd") shell.folders = [...shell.folders, shell.cwd];
   // The folder is then named without links, and the text does not show where they lead.
   if (argv.slice(1).some((arg) => /^-[Le@n]*P/.test(arg))) return move(ANY, shell);
   if (target === undefined) return move(shell.valuesOf("HOME")[0]!, shell);
@@ -164,7 +168,7 @@ function declare(argv: readonly string[], call: Call, run: Runner): string {
     const found = /^(\w+)(?:\[(.*?)\])?(\+?)=([\s\S]*)$/.exec(arg);
     const given0 = found?.[1] ?? arg;
     if (isNumber && /^\w+$/.test(given0)) {
-      call.shell.numbers.add(given0);
+      call.shell.numbers.set(given0, true);
       for (const value of call.shell.variables.get(given0)?.values ?? []) {
         run.reevaluate(value, call);
       }

@@ -7,6 +7,8 @@ export interface Call {
   shell: Shell;
   /** Its standard input; unknown parts are holes. */
   stdin: string;
+  /** The file that is its standard input, if a redirect names one. */
+  source?: string | null;
   /** The pipelines that contain it, with its stage in each. */
   pipes: readonly { pipeline: number; stage: number }[];
   depth: number;
@@ -35,6 +37,8 @@ export interface Runner {
   code(text: string, call: Call): string;
   /** Runs a program with its arguments and returns its output. */
   command(argv: readonly string[], call: Call): string;
+  /** Counts work. @throws Overload beyond the bound */
+  spend(work: number): void;
   /** Records a program that runs, without following it. */
   note(argv: readonly string[], call: Call, passive?: boolean): void;
   touch(op: Effect["op"], path: string, call: Call, how?: Partial<Effect>): void;

@@ -25,26 +25,26 @@ import {
   STAR,
   TAME,
 } from "../holes.ts";
-import { continues, strangeIn, strangePart } from "./forms.ts";
+import { continues, isPlainWord, strangeIn, strangePart } from "./forms.ts";
 import { isReadByPrograms } from "../programs/environment.ts";
 import type { Shell } from "./state.ts";
 
 /** The state and the callbacks that expansion needs. */
 export interface Context {
-  shell: Shell;
+  readonly shell: Shell;
   /** Counts work; throws beyond the bound. */
-  spend: (work: number) => void;
+  spend(work: number): void;
   /** Runs a substitution and returns its output. */
-  substitute: (script: ParsedScript) => string;
+  substitute(script: ParsedScript): string;
   /** Runs a process substitution and returns the name of its pipe. */
-  connect: (script: ParsedScript, operator: "<" | ">") => string;
+  connect(script: ParsedScript, operator: "<" | ">"): string;
   /** Runs the substitutions in an arithmetic expression. */
-  arithmetic: (expression: ArithmeticExpression | undefined) => void;
+  arithmetic(expression: ArithmeticExpression | undefined): void;
   /** Records text that bash may evaluate a second time. */
-  reevaluate: (text: string) => void;
+  reevaluate(text: string): void;
   /** Records text that bash evaluates as arithmetic, with the values of the variables in it. */
-  compute: (text: string) => void;
-  doubt: (reason: string, text: string) => void;
+  compute(text: string): void;
+  doubt(reason: string, text: string): void;
 }
 
 const MOST_ALTERNATIVES = 24;
@@ -52,6 +52,7 @@ const MOST_TEXT = 16_384;
 
 /** The argument lists that a word may expand to, at least one. */
 export function expandWord(word: Word, context: Context): string[][] {
+  if (isPlainWord(word)) return [[word.value]];
   payForReading(word, context);
   doubtForm(word, context);
   if (!word.parts && !needsCare(word.text)) return [[word.value]];
@@ -63,6 +64,7 @@ export function expandWord(word: Word, context: Context): string[][] {
 
 /** The texts that a word may expand to without splitting: assignments, redirections, `case`. */
 export function expandText(word: Word, context: Context): string[] {
+  if (isPlainWord(word)) return [word.value];
   payForReading(word, context);
   doubtForm(word, context);
   if (!word.parts && !needsCare(word.text)) return [word.value];
@@ -260,7 +262,7 @@ function joinList(
     const [separators, ...more] = shell.valuesOf("IFS");
     return separators === BLANKS && more.length === 0 || items.length < 2 ? items.join(" ") : ANY;
   }
-  // What stands before and behind the list joins only its first and its last word.
+  // The text before and behind the list joins only its first and its last word.
   const words = items.flatMap((item) => isSeveral(item) ? [item, item] : [item]);
   return words.map((item) => quoted ? itemInQuotes(item) : item).join(FIELD);
 }
@@ -328,15 +330,16 @@ function baseValues(
   part: ParameterExpansionPart,
   index: string | undefined,
   quoted: boolean,
-  { shell, reevaluate }: Context,
+  context: Context,
 ): string[] {
+  const { shell } = context;
   if (part.prefix === "#" && (index === "@" || index === "*")) return [TAME];
   const list = listOf(shell, part.parameter, index, quoted);
   if (list !== null && part.prefix !== "!") return list;
   const values = list ?? shell.valuesOf(part.parameter);
   if (part.prefix !== "!") return values;
   // The environment's own values are not the agent's.
-  if (shell.variables.has(part.parameter)) { for (const name of values) reevaluate(name); }
+  if (shell.variables.has(part.parameter)) { for (const name of values) context.reevaluate(name); }
   return values.flatMap((name) => /^\w+$/.test(name) ? shell.valuesOf(name) : [ANY]);
 }
 
@@ -606,9 +609,4 @@ function tilde(value: string, text: string, shell: Shell): string {
   const rest = value.slice(name.length);
   if (name === "~") return shell.valuesOf("HOME")[0]! + rest;
   return (name === "~+" ? shell.cwd : ANY) + rest;
-}
-
-/** Quotes a word so that the shell reads it unchanged. */
-export function quote(word: string): string {
-  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -12,13 +12,23 @@ interface Strange {
  */
 export function strangePart(word: Word): Strange | null {
   const { text } = word;
-  if (/^[\w./:+,@%-]*$/.test(text)) return null;
+  if (PLAIN_WORD.test(text)) return null;
   const strange = (reason: string): Strange => ({ reason, text: text.slice(0, 200) });
   if (/^=[\w./-]/.test(text)) return strange("zsh reads a word after = as the path of a program");
   if (bordersGroup(word)) return strange("zsh reads this brace as the border of a group");
   if (!word.parts) return escapes(text) ? strange(ESCAPES) : null;
   return strangeIn(word.parts, false);
 }
+
+/** Whether a word has only signs that mean themselves in each shell. Most words have. */
+export function isPlainWord({ text }: Word): boolean {
+  return text.length <= SHORT && PLAIN_WORD.test(text);
+}
+
+/** A longer word is looked at only where it must be. */
+const SHORT = 256;
+
+const PLAIN_WORD = /^[\w./:+,@%-]*$/;
 
 /** Whether the braces outside quotes do not match: zsh begins or ends a group within a word. */
 function bordersGroup({ text, parts }: Word): boolean {

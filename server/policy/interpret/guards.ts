@@ -7,8 +7,14 @@ const SHELL_LIMITS = {
   nesting: 64,
   separators: 2_000,
   negations: 2_000,
-  /** Prose of 64 KiB has 13,000 words. */
-  words: 16_000,
+  /** Prose of 60 KB has 12,000 words. */
+  words: 12_000,
+  /** Quotes, expansions, escapes and redirects in one stretch without a blank. */
+  pieces: 2_000,
+  /** A page of HTML with 64 KiB has 7,000 angle brackets. */
+  angles: 8_000,
+  braces: 4_000,
+  assignments: 8_000,
   openers: 500,
   /** Depth of the syntax tree; a deeper one may overflow the stack. */
   depth: 400,
@@ -18,13 +24,16 @@ const SHELL_LIMITS = {
 /** Why gate refuses to parse a text; null if it may be parsed. */
 export function refuseText(source: string): string | null {
   if (source.length > SHELL_LIMITS.bytes) return "it is longer than 64 KiB";
-  if (UNREADABLE.test(source)) return "it has Unicode noncharacters or lone surrogates";
-  if (/\$\\\n/.test(source)) return "a $ comes before a line continuation";
+  if (!ASCII.test(source) && UNREADABLE.test(source)) {
+    return "it has Unicode noncharacters or lone surrogates";
+  }
+  if (source.includes("$\\\n")) return "a $ comes before a line continuation";
   return refuseSize(source);
 }
 
 /** Whether the text has a control character or an unusual blank, which a person may misread. */
 export function isStrange(source: string): boolean {
+  if (ASCII.test(source)) return false;
   // A joiner between two pictographs only joins them.
   return STRANGE.test(source) && STRANGE.test(source.replace(JOINED_PICTURE, "$1"));
 }
@@ -42,13 +51,22 @@ export function refuseCode(source: string): string | null {
 }
 
 function refuseSize(source: string): string | null {
-  const { separators, nesting, negations, words } = measure(source);
-  if (words > SHELL_LIMITS.words) return "it has too many words";
-  if (negations > SHELL_LIMITS.negations) return "it has too many negations";
-  if (separators > SHELL_LIMITS.separators) return "it has too many commands";
-  if (nesting > SHELL_LIMITS.nesting) return `it nests deeper than ${SHELL_LIMITS.nesting} levels`;
+  const size = measure(source);
+  if (size.words > SHELL_LIMITS.words) return "it has too many words";
+  if (size.negations > SHELL_LIMITS.negations) return "it has too many negations";
+  if (size.separators > SHELL_LIMITS.separators) return "it has too many commands";
+  if (size.pieces > SHELL_LIMITS.pieces) return "one of its words has too many parts";
+  if (size.angles > SHELL_LIMITS.angles) return "it has too many redirects";
+  if (size.braces > SHELL_LIMITS.braces) return "it has too many braces";
+  if (size.assignments > SHELL_LIMITS.assignments) return "it has too many assignments";
+  if (size.nesting > SHELL_LIMITS.nesting) {
+    return `it nests deeper than ${SHELL_LIMITS.nesting} levels`;
+  }
   return null;
 }
+
+/** Most texts are plain ASCII, which one look tells. */
+const ASCII = /^[\t\n -~]*$/;
 
 const STRANGE =
   // deno-lint-ignore no-control-regex
@@ -58,14 +76,19 @@ const UNREADABLE =
   /[\uFDD0-\uFDEF]|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
 const [LINE_FEED, SEMICOLON, AND, BAR, BLANK, EXCLAMATION] = [10, 59, 38, 124, 32, 33];
-const [ROUND, ROUND_END, BRACE, BRACE_END] = [40, 41, 123, 125];
+const [ROUND, ROUND_END, BRACE, BRACE_END, LESS, GREATER, EQUALS] = [40, 41, 123, 125, 60, 62, 61];
+const [QUOTE, DOUBLE_QUOTE, DOLLAR, BACKTICK, BACKSLASH] = [39, 34, 36, 96, 92];
 
-/** Counts separators, brackets and words, which determine the cost of parsing. */
+/** Counts separators, brackets, words and their parts, which determine the cost of parsing. */
 function measure(source: string) {
   let [separators, depth, nesting, negations, words] = [0, 0, 0, 0, 0];
+  let [angles, braces, assignments, parts, pieces] = [0, 0, 0, 0, 0];
   for (let at = 0; at < source.length; at++) {
     switch (source.charCodeAt(at)) {
       case LINE_FEED:
+        separators++;
+        parts = 0;
+        break;
       case SEMICOLON:
       case AND:
       case BAR:
@@ -73,20 +96,39 @@ function measure(source: string) {
         break;
       case BLANK:
         if (source.charCodeAt(at - 1) !== BLANK) words++;
+        parts = 0;
         break;
       case EXCLAMATION:
         negations++;
         break;
-      case ROUND:
       case BRACE:
+        braces++;
+        if (++depth > nesting) nesting = depth;
+        break;
+      case ROUND:
         if (++depth > nesting) nesting = depth;
         break;
       case ROUND_END:
       case BRACE_END:
         if (depth > 0) depth--;
+        break;
+      case EQUALS:
+        assignments++;
+        break;
+      case LESS:
+      case GREATER:
+        angles++;
+        if (++parts > pieces) pieces = parts;
+        break;
+      case QUOTE:
+      case DOUBLE_QUOTE:
+      case DOLLAR:
+      case BACKTICK:
+      case BACKSLASH:
+        if (++parts > pieces) pieces = parts;
     }
   }
-  return { separators, nesting, negations, words };
+  return { separators, nesting, negations, words, angles, braces, assignments, pieces };
 }
 
 /** The substitutions and the quoted stretches of one syntax tree. */

@@ -1,4 +1,11 @@
-import type { ParsedScript, Redirection, Statement, SyntaxNode, TestExpression } from "unbash";
+import type {
+  ArithmeticExpression,
+  ParsedScript,
+  Redirection,
+  Statement,
+  SyntaxNode,
+  TestExpression,
+} from "unbash";
 import { ANY, isStatic } from "../holes.ts";
 import { isKnown } from "../programs/described.ts";
 import { isReadByPrograms } from "../programs/environment.ts";
@@ -6,10 +13,11 @@ import type { Call, Runner } from "./call.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
 import { runArithmetic, runTest } from "./arithmetic.ts";
 import type { Recorder } from "./recorder.ts";
-import { redirect } from "./redirect.ts";
+import { redirect, UNCHANGED } from "./redirect.ts";
 import { runSimple } from "./simple.ts";
 import { isPlainArithmetic } from "./forms.ts";
-import type { FunctionBody, Shell } from "./state.ts";
+import type { SharedMap } from "./shared_map.ts";
+import type { FunctionBody, Shell, Variable } from "./state.ts";
 
 /** Runs parsed scripts on partly known values and follows every branch. */
 export class Interpreter {
@@ -190,7 +198,7 @@ export class Interpreter {
     let stdin = call.stdin;
     for (const [stage, command] of commands.entries()) {
       const pipes = [...call.pipes, { pipeline, stage }];
-      const given = { ...call, stdin, pipes };
+      const given = { ...call, stdin, pipes, source: stage === 0 ? call.source : null };
       let end = call.shell;
       stdin = this.#apart(given, (inner) => {
         end = inner.shell;
@@ -313,31 +321,20 @@ export class Interpreter {
   }
 
   #redirected(node: SyntaxNode & { type: "Redirected" }, call: Call): string {
-    const { stdin, capture } = this.redirect(node.redirects, call);
-    const printed = this.node(node.command, { ...call, stdin: stdin ?? call.stdin });
+    const { stdin, source, capture } = this.redirect(node.redirects, call);
+    const printed = this.node(node.command, stdin === null ? call : { ...call, stdin, source });
     return capture(printed);
   }
 
   /** Applies redirections: returns the new input and what captures the output. */
   redirect(redirects: readonly Redirection[], call: Call) {
+    if (redirects.length === 0) return UNCHANGED;
     return redirect(redirects, call, this.context(call), this.recorder);
   }
 
   /** The context of word expansion in this call. */
   context(call: Call): Context {
-    return {
-      shell: call.shell,
-      substitute: (script) => this.substitution(script, call),
-      spend: (work) => this.recorder.spend(work),
-      connect: (script, operator) => this.#connect(script, operator, call),
-      arithmetic: (expression) => runArithmetic(expression, call, this),
-      reevaluate: (text) => this.recorder.reevaluate(text, call),
-      compute: (text) => {
-        this.recorder.reevaluate(text, call);
-        call.shell.valuesIn(text).forEach((value) => this.recorder.reevaluate(value, call));
-      },
-      doubt: (reason, text) => this.recorder.doubt(reason, text, call),
-    };
+    return new CallContext(this, call);
   }
 
   /** Runs a substitution in a subshell and returns its output. */
@@ -349,7 +346,8 @@ export class Interpreter {
     return this.#apart({ ...call, pipes: [] }, (inner) => this.#statements(script.commands, inner));
   }
 
-  #connect(script: ParsedScript, operator: "<" | ">", call: Call): string {
+  /** Runs a process substitution and returns the name of its pipe. */
+  connect(script: ParsedScript, operator: "<" | ">", call: Call): string {
     this.recorder.spend(8);
     const name = `/dev/fd/${63 - (this.#pipelines++ % 32)}`;
     const stdin = operator === ">" ? ANY : call.stdin;
@@ -357,6 +355,44 @@ export class Interpreter {
     const printed = this.#apart(given, (inner) => this.#statements(script.commands, inner));
     if (operator === "<") call.shell.files.set(name, printed);
     return name;
+  }
+}
+
+/** The parts of one call that word expansion needs. */
+class CallContext implements Context {
+  constructor(readonly interpreter: Interpreter, readonly call: Call) {}
+
+  get shell(): Shell {
+    return this.call.shell;
+  }
+
+  spend(work: number): void {
+    this.interpreter.recorder.spend(work);
+  }
+
+  substitute(script: ParsedScript): string {
+    return this.interpreter.substitution(script, this.call);
+  }
+
+  connect(script: ParsedScript, operator: "<" | ">"): string {
+    return this.interpreter.connect(script, operator, this.call);
+  }
+
+  arithmetic(expression: ArithmeticExpression | undefined): void {
+    runArithmetic(expression, this.call, this.interpreter);
+  }
+
+  reevaluate(text: string): void {
+    this.interpreter.recorder.reevaluate(text, this.call);
+  }
+
+  compute(text: string): void {
+    this.reevaluate(text);
+    for (const value of this.shell.valuesIn(text)) this.reevaluate(value);
+  }
+
+  doubt(reason: string, text: string): void {
+    this.interpreter.recorder.doubt(reason, text, this.call);
   }
 }
 
@@ -373,6 +409,6 @@ function leaves(node: SyntaxNode): boolean {
   return node.type === "Command" && /^(exit|return|break|continue)$/.test(node.name?.value ?? "");
 }
 
-function sameVariables(a: Map<string, unknown>, b: Map<string, unknown>): boolean {
-  return a.size === b.size && [...a].every(([name, value]) => b.get(name) === value);
+function sameVariables(a: SharedMap<Variable>, b: SharedMap<Variable>): boolean {
+  return a.shares(b) || a.size === b.size && [...a].every(([name, value]) => b.get(name) === value);
 }

@@ -6,8 +6,8 @@ import type { CommandAnalysis, Effect, Suspect, Unit } from "./unit.ts";
 
 /** Bounds of one analysis; beyond them a person decides. */
 export const RUN_LIMITS = {
-  commands: 400,
-  effects: 300,
+  commands: 256,
+  effects: 200,
   depth: 12,
   words: 1_000,
   text: 65_536,
@@ -16,8 +16,10 @@ export const RUN_LIMITS = {
   suspects: { count: 40, length: 8_192 },
 } as const;
 
-/** Thrown at a bound; the findings until then remain. */
-export class Overload extends Error {}
+/** Thrown at a bound; the findings until then remain. It is no error, so it needs no stack. */
+export class Overload {
+  constructor(readonly message: string) {}
+}
 
 /** Collects the result of one analysis and enforces its bounds. */
 export class Recorder {
@@ -67,12 +69,17 @@ export class Recorder {
   /** Records a program that runs. */
   note(argv: readonly string[], call: Call, passive = false): void {
     if (call.repeated) return;
-    const folders = [call.shell.cwd, ...call.shell.otherFolders];
-    let key = `${call.supposed} ${argv.join("\0")} ${folders.join("\0")}`;
+    const { cwd, otherFolders } = call.shell;
+    const spelled = argv.join("\0");
+    // The lengths come first, so that no word can look like a folder.
+    let key = `${call.supposed ? "?" : ""}${argv.length}.${spelled.length} ${spelled}`;
     for (const { pipeline, stage } of call.pipes) key += ` ${pipeline}.${stage}`;
+    key += ` ${cwd}`;
+    for (const folder of otherFolders) key += `\0${folder}`;
     if (!this.#isNew(key)) return;
-    this.spend(argv.length / 8);
-    this.found.units.push(new NotedUnit(argv, call, { passive, folders }));
+    this.spend(argv.length / 8 + key.length / 128);
+    const folders = [cwd, ...otherFolders];
+    this.found.units.push(new NotedUnit(argv, call, { spelled, passive, folders }));
   }
 
   /** Records access to a file, in every possible current folder. */
@@ -80,22 +87,16 @@ export class Recorder {
     if (call.remote || (call.supposed && !call.guessed) || path === "" || this.#is_full) return;
     if (call.task) how = { ...how, implied: true };
     if (call.guessed) how = { ...how, implied: true, guessed: true };
-    this.spend(path.length / 8);
+    this.spend(costOf(path));
     const { text, found } = call;
     if (found?.path === path) how = { below: found.below, ...how };
-    const add = (folder: string, more: Partial<Effect>) =>
-      this.#add({
-        op,
-        ...placeOf(path, folder),
-        text,
-        ...how,
-        ...(how.below || how.holds || how.tracked) && { from: folder },
-        ...more,
-      });
-    add(call.shell.cwd, {});
+    const { cwd, otherFolders } = call.shell;
+    this.#add(effectOn(op, path, cwd, text, how));
     if (op === "read") this.#touchSources(path, call, how);
     if (path.startsWith("/")) return;
-    for (const folder of call.shell.otherFolders) add(folder, { uncertain: true });
+    for (const folder of otherFolders) {
+      this.#add(effectOn(op, path, folder, text, { ...how, uncertain: true }));
+    }
   }
 
   /** Reading a copy that the same command makes reads its source, which may be a link. */
@@ -103,24 +104,18 @@ export class Recorder {
     const full = shell.copies.length > 0 ? absolutePath(path, shell.cwd) : "";
     for (const [copy, source] of shell.copies) {
       if (full !== copy && !full.startsWith(`${copy}/`)) continue;
-      const from = how.below || how.holds ? { from: shell.cwd } : {};
-      const place = placeOf(`${source}${full.slice(copy.length)}`, shell.cwd);
-      this.#add({ op: "read", ...place, text, ...how, implied: true, ...from });
+      const path = `${source}${full.slice(copy.length)}`;
+      const effect = effectOn("read", path, shell.cwd, text, { ...how, implied: true });
+      if (!how.below && !how.holds) effect.from = undefined;
+      this.#add(effect);
     }
   }
 
   #add(effect: Effect): void {
-    const { op, path, walked, uncertain, implied, guessed, unexplained, reveals, below, tracked } =
-      effect;
-    const how = `${uncertain} ${implied} ${guessed} ${unexplained} ${reveals}`;
-    const reach = below || tracked
-      ? JSON.stringify([effect.from, effect.on_disk, below, tracked])
-      : "";
-    const key = `${op} ${walked ?? path} ${how} ${effect.undescribed} ${effect.holds?.as} ${reach}`;
-    if (!this.#isNew(key)) return;
+    if (!this.#isNew(keyOf(effect))) return;
     this.#is_full = this.found.effects.length >= RUN_LIMITS.effects;
     if (!this.#is_full) this.found.effects.push(effect);
-    else this.#cut("it touches too many files to analyse", show(path));
+    else this.#cut("it touches too many files to analyse", show(effect.path));
   }
 
   /** Records a reason to ask a person, once. */
@@ -181,6 +176,7 @@ export class Recorder {
 /** A unit whose arguments are read on first use: most programs meet no rule. */
 class NotedUnit implements Unit {
   readonly argv: string[];
+  readonly spelled: string;
   readonly pipes: Unit["pipes"];
   readonly passive: boolean;
   readonly supposed: boolean;
@@ -192,9 +188,10 @@ class NotedUnit implements Unit {
   constructor(
     argv: readonly string[],
     { pipes, supposed, task, text }: Call,
-    { passive, folders }: Pick<Unit, "passive" | "folders">,
+    { spelled, passive, folders }: Pick<Unit, "spelled" | "passive" | "folders">,
   ) {
     this.argv = [...argv];
+    this.spelled = spelled;
     this.pipes = pipes;
     this.passive = passive || supposed || task;
     this.supposed = supposed;
@@ -208,8 +205,64 @@ class NotedUnit implements Unit {
   }
 }
 
-function placeOf(path: string, cwd: string): Pick<Effect, "path" | "walked"> {
-  const walked = walkedPath(path, cwd);
-  const folded = absolutePath(path, cwd);
-  return walked === undefined ? { path: folded } : { path: folded, walked };
+/**
+ * Every path meets the rules, which costs work, and so does each name in a long one. A path beyond the
+ * longest is refused at once.
+ */
+function costOf(path: string): number {
+  const cost = COST_OF_RULES + path.length / 8;
+  if (path.length <= SHORT || path.length > LONGEST) return cost;
+  let names = 1;
+  for (let at = path.indexOf("/"); at >= 0; at = path.indexOf("/", at + 1)) names++;
+  return cost + Math.max(0, names - MOST_FOLDERS);
+}
+
+const COST_OF_RULES = 6;
+const SHORT = 100;
+const LONGEST = 4_096;
+/** A path of usual depth has fewer. */
+const MOST_FOLDERS = 16;
+
+/** An effect on a path as seen from a folder. All have the same fields, which makes them cheap to read. */
+function effectOn(
+  op: Effect["op"],
+  path: string,
+  folder: string,
+  text: string,
+  how: Partial<Effect>,
+): Effect {
+  const { below, holds, tracked } = how;
+  return {
+    op,
+    path: absolutePath(path, folder),
+    walked: walkedPath(path, folder),
+    text,
+    uncertain: how.uncertain,
+    implied: how.implied,
+    guessed: how.guessed,
+    unexplained: how.unexplained,
+    undescribed: how.undescribed,
+    reveals: how.reveals,
+    below,
+    tracked,
+    from: below || holds || tracked ? folder : undefined,
+    on_disk: how.on_disk,
+    holds,
+  };
+}
+
+/** The key that tells two effects apart: the flags as letters, then the rest. */
+function keyOf(effect: Effect): string {
+  const { op, path, walked, reveals, below, tracked, holds } = effect;
+  let key: string = op;
+  if (effect.uncertain) key += "u";
+  if (effect.implied) key += "i";
+  if (effect.guessed) key += "g";
+  if (effect.unexplained) key += "x";
+  if (effect.undescribed) key += "d";
+  if (reveals) key += reveals;
+  if (holds) key += `-${holds.as}`;
+  // The path comes last, so that no name can look like the rest.
+  if (below || tracked) key += JSON.stringify([effect.from, effect.on_disk, below, tracked]);
+  return `${key} ${walked ?? path}`;
 }

@@ -8,10 +8,17 @@ import type { Recorder } from "./recorder.ts";
 /** The result of redirections: a command's new input, and a function that captures its output. */
 export interface Redirected {
   stdin: string | null;
+  /** The file that is the input. */
+  source: string | null;
   capture: (printed: string) => string;
 }
 
-const NOTHING: Redirected = { stdin: null, capture: (printed) => printed };
+/** The result without a redirection. */
+export const UNCHANGED: Redirected = {
+  stdin: null,
+  source: null,
+  capture: (printed) => printed,
+};
 
 /** Applies redirections in order and records the files that they open. */
 export function redirect(
@@ -20,11 +27,11 @@ export function redirect(
   context: Context,
   recorder: Recorder,
 ): Redirected {
-  if (redirects.length === 0) return NOTHING;
   let stdin: string | null = null;
+  let source: string | null = null;
   const captures: ((printed: string) => string)[] = [];
   for (const one of redirects) {
-    context.spend(8);
+    context.spend(12);
     if (one.type !== "HereDoc" && one.target && hasParentheses(one.target)) {
       context.doubt("zsh may run code in these parentheses", one.target.text);
     }
@@ -33,14 +40,14 @@ export function redirect(
       stdin = one.target ? `${only(expandText(one.target, context))}\n` : ANY;
     } else {
       const opened = open(one, call, context, recorder);
-      if (opened.stdin !== null) stdin = opened.stdin;
+      if (opened.stdin !== null) ({ stdin, source } = opened);
       if (opened.capture) captures.push(opened.capture);
     }
   }
-  if (captures.length === 0) return { stdin, capture: NOTHING.capture };
+  if (captures.length === 0) return { stdin, source, capture: UNCHANGED.capture };
   // Bash writes to the last file, zsh to all of them.
   const capture = (printed: string) => captures.map((one) => one(printed)).at(-1)!;
-  return { stdin, capture };
+  return { stdin, source, capture };
 }
 
 function hasParentheses({ parts, text }: Word): boolean {
@@ -68,8 +75,8 @@ function open(
   call: Call,
   context: Context,
   recorder: Recorder,
-): { stdin: string | null; capture: ((printed: string) => string) | null } {
-  const nothing = { stdin: null, capture: null };
+): Omit<Redirected, "capture"> & { capture: Redirected["capture"] | null } {
+  const nothing = { stdin: null, source: null, capture: null };
   if (!node.target) return nothing;
   if (node.target.text.startsWith("!")) {
     recorder.doubt('zsh reads ">!" as a redirect to the name after it', node.target.text, call);
@@ -80,7 +87,7 @@ function open(
   if (node.target.text.startsWith("?")) paths.push(...paths.map((path) => path.slice(1)));
   if (isDuplicate(node, paths)) {
     const other = node.operator === "<&" && isInput(node) && paths[0] !== "0" && paths[0] !== "-";
-    return { stdin: other ? ANY : null, capture: copiesAway(node) };
+    return { stdin: other ? ANY : null, source: null, capture: copiesAway(node) };
   }
   if (/^[<>]&$/.test(node.operator) && !paths.every((path) => /^[\w./-]*$/.test(path))) {
     context.doubt("bash expands this name a second time", node.target.text);
@@ -92,10 +99,14 @@ function open(
     if (reads) recorder.touch("read", path, call);
     if (writes) recorder.touch("write", path, call);
   }
-  if (!writes) return { stdin: readFrom(node, paths, call), capture: null };
+  if (!writes) {
+    const source = paths.length === 1 && isInput(node) ? paths[0]! : null;
+    return { stdin: readFrom(node, paths, call), source, capture: null };
+  }
   const full = absolutePath(paths[0]!, call.shell.cwd);
   const appends = node.operator === ">>" || node.operator === "&>>";
-  return { stdin: null, capture: isOutput(node) ? keep(full, appends, call) : null };
+  const capture = isOutput(node) ? keep(full, appends, call) : null;
+  return { stdin: null, source: null, capture };
 }
 
 /** Whether the redirection opens no file: `2>&1`, `>&-`, `<&3`. */

@@ -9,13 +9,14 @@ import { Interpreter } from "./interpreter.ts";
 import { absolutePath } from "./state.ts";
 import { touchWords } from "../programs/operands.ts";
 import { runProgram } from "../programs/program.ts";
-import { quote } from "./expand.ts";
+import { quote } from "../../shown/quote.ts";
 import { type Recorder, RUN_LIMITS } from "./recorder.ts";
 import { baseName, SHELLS } from "../programs/grammar.ts";
 import { isDescribed, isKnown } from "../programs/described.ts";
 import { ROWS } from "../programs/rows.ts";
 import { FOLLOWED, SPECIALS } from "../programs/specials.ts";
 import { noteSuspects } from "./suspects.ts";
+import type { Effect } from "./unit.ts";
 import { supposeAny } from "./unknown.ts";
 import { runWrapper, WRAPPERS } from "../programs/wrappers.ts";
 
@@ -172,12 +173,16 @@ export class TableRunner implements Runner {
     return printed;
   }
 
+  spend(work: number): void {
+    this.recorder.spend(work);
+  }
+
   note(argv: readonly string[], call: Call, passive = false): void {
     this.recorder.note(argv, call, passive);
   }
 
-  touch(...args: Parameters<Runner["touch"]>): void {
-    this.recorder.touch(...args);
+  touch(op: Effect["op"], path: string, call: Call, how?: Partial<Effect>): void {
+    this.recorder.touch(op, path, call, how);
   }
 
   doubt(reason: string, text: string, call: Call): void {

@@ -4,7 +4,7 @@ import { BUILTINS } from "./builtins.ts";
 import { type Call, type Runner, runSeveral } from "./call.ts";
 import { checkVariable } from "../programs/environment.ts";
 import { type Context, expandText, expandWord } from "./expand.ts";
-import { isOfOneShell } from "./forms.ts";
+import { isOfOneShell, isPlainWord } from "./forms.ts";
 import type { Recorder } from "./recorder.ts";
 import type { redirect } from "./redirect.ts";
 import { touchWord } from "../programs/operands.ts";
@@ -30,10 +30,10 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
   const { runner } = interpreter;
   const call = { ...outer, text: sourceOf(node) };
   const context = interpreter.context(call);
-  const { stdin, capture } = interpreter.redirect(node.redirects, call);
+  const { stdin, source, capture } = interpreter.redirect(node.redirects, call);
   const assignments = node.prefix.filter((one) => one.type === "Assignment");
   const { lists, several } = expandAll(node.name ? [node.name, ...node.args] : node.args, context);
-  const inner = { ...call, stdin: stdin ?? call.stdin };
+  const inner = stdin === null ? call : { ...call, stdin, source };
   const substituted = substitutedByFish(node);
   if (substituted && !/^(declare|typeset|local|readonly)$/.test(node.name?.text ?? "")) {
     context.doubt("fish runs what stands in these parentheses", substituted.text);
@@ -68,10 +68,12 @@ export function runSimple(node: Command, outer: Call, interpreter: Interpreter):
 /** A list where fish sees a substitution, which it runs even for a builtin that it does not have. */
 function substitutedByFish({ prefix, name, args }: Command): Assignment | undefined {
   if (!name) return undefined;
-  const all: (CommandArgument | Redirection)[] = [...prefix, ...args];
-  return all.filter((one) => one.type === "Assignment").find((one) =>
-    one.value.type === "ArrayValue"
-  );
+  for (const words of [prefix, args]) {
+    for (const one of words) {
+      if (one.type === "Assignment" && one.value.type === "ArrayValue") return one;
+    }
+  }
+  return undefined;
 }
 
 /** Runs every possible form from the same state; afterwards any of them may have run. */
@@ -110,28 +112,33 @@ function runOne(
 /** The lists of words that the words of a command may become, and which of those may be several. */
 function expandAll(words: readonly CommandArgument[], context: Context) {
   let lists: string[][] = [[]];
-  const several = new Set<string>();
+  let several: Set<string> | null = null;
   context.spend(words.length / 4);
   for (const word of words.slice(0, MOST_WORDS)) {
     const next = word.type === "Word" ? expandWord(word, context) : [[argument(word, context)]];
     const fitting = lists.length * next.length > MOST_LISTS ? [[merged(next)]] : next;
-    noteSeveral(word, fitting, several);
+    if (maySplit(word)) {
+      for (const field of fitting.flat()) {
+        if (isSeveral(field)) (several ??= new Set()).add(field);
+      }
+    }
     if (lists.length === 1 && fitting.length === 1) lists[0]!.push(...fitting[0]!);
     else lists = lists.flatMap((list) => fitting.map((fields) => [...list, ...fields]));
   }
-  return { lists, several };
+  return { lists, several: several ?? NOTHING };
 }
 
-/** Notes the words that may become several, unless quotes make one word of them. */
-function noteSeveral(word: CommandArgument, lists: string[][], several: Set<string>): void {
-  if (word.type !== "Word" || !word.parts) return;
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** Whether a word may become several, because no quotes make one word of it. */
+function maySplit(word: CommandArgument): boolean {
+  if (word.type !== "Word" || isPlainWord(word) || !word.parts) return false;
   const is_open = word.parts.some(({ type }) => !QUOTES.test(type));
   // Only `"$@"` and the like are several words in quotes.
   const is_list = word.parts.some(({ type, text }) =>
     type === "DoubleQuoted" && text.includes("@")
   );
-  if (!is_open && !is_list) return;
-  for (const field of lists.flat()) if (isSeveral(field)) several.add(field);
+  return is_open || is_list;
 }
 
 const QUOTES = /^(Literal|SingleQuoted|AnsiCQuoted|DoubleQuoted|LocaleString)$/;

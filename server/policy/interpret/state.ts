@@ -1,6 +1,7 @@
 import type { CompoundCommand, CompoundList, Redirected } from "unbash";
 import { ANY, generalise, SPLIT, TAME } from "../holes.ts";
 import { changesMeaning, hidesCode } from "./forms.ts";
+import { SharedMap } from "./shared_map.ts";
 
 /** The possible values of a variable, or the items of an array. */
 export interface Variable {
@@ -33,17 +34,17 @@ const NUMBERS = /^[-+]?[\d.\uFDD2]*\s*$/;
 
 /** The state of a shell at one point of a script. */
 export class Shell {
-  variables: Map<string, Variable>;
-  functions: Map<string, FunctionBody>;
-  aliases: Map<string, string>;
+  readonly variables: SharedMap<Variable>;
+  readonly functions: SharedMap<FunctionBody>;
+  readonly aliases: SharedMap<string>;
   /** Functions that are defined on some branches only, so the program of that name may run. */
-  unsure: Set<string>;
+  readonly unsure: SharedMap<true>;
   /** An alias may replace any later word. */
   aliased: boolean;
   /** A `trap` runs code at some later point. */
   trapped: boolean;
   /** Variables that `declare -i` makes numbers. */
-  numbers: Set<string>;
+  readonly numbers: SharedMap<true>;
   #positional: string[];
   program: string;
   /** The shell may be dash: `$'…'` has no special meaning, and `echo` interprets backslashes. */
@@ -51,13 +52,13 @@ export class Shell {
   /** Globs also match names with a leading dot. */
   dotted: boolean;
   /** The content of files that the script itself has written. */
-  files: Map<string, string>;
+  readonly files: SharedMap<string>;
   /** The copies that the script itself has made, and what each is a copy of. */
-  copies: (readonly [copy: string, source: string])[];
+  copies: readonly (readonly [copy: string, source: string])[];
   /** Other possible current folders, because a `cd` may fail. */
-  otherFolders: string[];
+  otherFolders: readonly string[];
   /** The stack of `pushd`. */
-  folders: string[];
+  folders: readonly string[];
   /** The folder before a `cd` that may have failed. */
   previous: string | null;
   /** The folder where the command starts. */
@@ -67,21 +68,21 @@ export class Shell {
 
   /** A new shell, or a copy of `from`. */
   constructor(public cwd: string, readonly home: string, from?: Shell) {
-    this.variables = new Map(from?.variables);
-    this.functions = new Map(from?.functions);
-    this.aliases = new Map(from?.aliases);
-    this.unsure = new Set(from?.unsure);
+    this.variables = from ? from.variables.copy() : new SharedMap();
+    this.functions = from ? from.functions.copy() : new SharedMap();
+    this.aliases = from ? from.aliases.copy() : new SharedMap();
+    this.unsure = from ? from.unsure.copy() : new SharedMap();
     this.aliased = from?.aliased ?? false;
     this.trapped = from?.trapped ?? false;
-    this.numbers = new Set(from?.numbers);
+    this.numbers = from ? from.numbers.copy() : new SharedMap();
     this.#positional = from?.positional ?? [];
     this.program = from?.program ?? "bash";
     this.plain = from?.plain ?? false;
     this.dotted = from?.dotted ?? false;
-    this.files = new Map(from?.files);
-    this.copies = from ? [...from.copies] : [];
-    this.otherFolders = from ? [...from.otherFolders] : [];
-    this.folders = from ? [...from.folders] : [];
+    this.files = from ? from.files.copy() : new SharedMap();
+    this.copies = from?.copies ?? [];
+    this.otherFolders = from?.otherFolders ?? [];
+    this.folders = from?.folders ?? [];
     this.previous = from?.previous ?? null;
     this.start = from?.start ?? cwd;
     this.warn = from?.warn ?? (() => {});
@@ -104,36 +105,58 @@ export class Shell {
 
   /** Merges the state after a branch with the state without it. */
   join(branch: Shell): void {
-    for (const name of new Set([...this.variables.keys(), ...branch.variables.keys()])) {
-      const [mine, other] = [this.variables.get(name), branch.variables.get(name)];
-      if (mine !== other) {
-        this.variables.set(name, union(mine ?? unset(name), other ?? unset(name)));
-      }
-    }
-    for (const name of new Set([...this.functions.keys(), ...branch.functions.keys()])) {
-      if (this.functions.get(name) !== branch.functions.get(name)) this.unsure.add(name);
-    }
-    for (const name of branch.unsure) this.unsure.add(name);
-    for (const name of branch.numbers) this.numbers.add(name);
-    for (const [name, body] of branch.functions) this.functions.set(name, body);
+    this.#joinVariables(branch);
+    this.#joinFunctions(branch);
+    for (const name of branch.numbers.keys()) this.numbers.set(name, true);
     for (const [name, text] of branch.aliases) this.aliases.set(name, text);
     this.dotted ||= branch.dotted;
     this.aliased ||= branch.aliased;
     this.trapped ||= branch.trapped;
-    this.copies.push(...branch.copies.filter((one) => !this.copies.includes(one)));
-    for (const [path, text] of branch.files) {
-      this.files.set(path, eitherText(this.files.get(path) ?? "", text));
+    if (this.copies !== branch.copies) {
+      const copies = this.copies;
+      this.copies = [...copies, ...branch.copies.filter((one) => !copies.includes(one))];
+    }
+    if (!this.files.shares(branch.files)) {
+      for (const [path, text] of branch.files) {
+        this.files.set(path, eitherText(this.files.get(path) ?? "", text));
+      }
     }
     const folders = [this.cwd, ...this.otherFolders, ...branch.otherFolders];
     this.cwd = branch.cwd;
     this.otherFolders = [...new Set(folders)].filter((one) => one !== branch.cwd).slice(0, 4);
-    if (this.positional.join("\0") !== branch.positional.join("\0")) {
+    const { positional } = branch;
+    if (this.#positional !== positional && this.#positional.join("\0") !== positional.join("\0")) {
       this.#positional = [SPLIT];
+    }
+  }
+
+  #joinVariables({ variables }: Shell): void {
+    if (this.variables.shares(variables)) return;
+    for (const name of new Set([...this.variables.keys(), ...variables.keys()])) {
+      const [mine, other] = [this.variables.get(name), variables.get(name)];
+      if (mine !== other) {
+        this.variables.set(name, union(mine ?? unset(name), other ?? unset(name)));
+      }
+    }
+  }
+
+  #joinFunctions({ functions, unsure }: Shell): void {
+    if (!this.functions.shares(functions)) {
+      for (const name of new Set([...this.functions.keys(), ...functions.keys()])) {
+        if (this.functions.get(name) !== functions.get(name)) this.unsure.set(name, true);
+      }
+      for (const [name, body] of functions) this.functions.set(name, body);
+    }
+    if (!this.unsure.shares(unsure)) {
+      for (const name of unsure.keys()) {
+        this.unsure.set(name, true);
+      }
     }
   }
 
   /** Keeps the files of an ended subshell; its other state is lost. */
   keepFiles(ended: Shell): void {
+    if (this.files.shares(ended.files)) return;
     for (const [path, text] of ended.files) this.files.set(path, text);
   }
 
@@ -154,7 +177,7 @@ export class Shell {
     return name === "HOME" ? [this.home] : unset(name).values;
   }
 
-  /** What arithmetic puts in the place of the names in a text, and of the names in those values. */
+  /** The values that arithmetic puts in the place of the names in a text, and of the names in those values. */
   valuesIn(text: string): string[] {
     const known = new Set<string>();
     const found = [text];
@@ -264,6 +287,28 @@ export function walkedPath(path: string, cwd: string): string | undefined {
   const full = path.startsWith("/") ? path : `${cwd}/${path}`;
   return full.includes("/..") && /\/\.\.(\/|$)/.test(full) ? full : undefined;
 }
+
+/** Whether a path may lead to something that is not below the folder where it starts. */
+export function leavesFolder(path: string): boolean {
+  if (path.startsWith("/") || path.startsWith("~")) return true;
+  if (!path.includes("..")) return false;
+  let [depth, length, dots] = [0, 0, 0];
+  for (let at = 0; at <= path.length; at++) {
+    const code = at < path.length ? path.charCodeAt(at) : SLASH;
+    if (code !== SLASH) {
+      length++;
+      if (code === DOT) dots++;
+      continue;
+    }
+    if (length === 2 && dots === 2) depth--;
+    else if (length > 1 || dots < length) depth++;
+    if (depth < 0) return true;
+    length = dots = 0;
+  }
+  return false;
+}
+
+const [DOT, SLASH] = [46, 47];
 
 /** The path relative to a folder; absolute outside it. */
 export function seenFrom(path: string, folder: string): string {

@@ -1,3 +1,4 @@
+import { ANY } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { baseName, SHELLS } from "../programs/grammar.ts";
 import { isInterpreter } from "../programs/languages.ts";
@@ -23,7 +24,9 @@ export function noteSuspects(
   const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
   if (isKnown && (FOLLOWED.has(name) || STARTS.has(name) || (row && row.words !== "code"))) return;
   const words = argv.slice(1);
-  for (const content of call.shell.files.values()) recorder.suspect(content, call);
+  for (const content of call.shell.files.values()) {
+    if (content !== ANY) recorder.suspect(content, call);
+  }
   for (const text of [...words, call.stdin]) {
     if (!ESCAPES.test(text)) continue;
     for (const [, line] of text.matchAll(ESCAPE)) recorder.suspect(line!, call);

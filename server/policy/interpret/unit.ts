@@ -5,6 +5,8 @@ import type { Tracked } from "../tracked.ts";
 /** One program that runs, with its arguments; unknown parts are holes. */
 export interface Unit {
   argv: string[];
+  /** All its words, with a zero byte between them. */
+  spelled: string;
   read: Read;
   /** The pipelines that contain it, with its stage in each. */
   pipes: readonly { pipeline: number; stage: number }[];
@@ -52,7 +54,7 @@ export interface Effect {
   holds?: Held;
 }
 
-/** What a program finds in a file: names of files, its own arguments, or code of its language. */
+/** The content of a file that steers a program: names of files, its own arguments, or code of its language. */
 export interface Held {
   as: "names" | "arguments" | "code";
   program: string;

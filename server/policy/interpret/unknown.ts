@@ -19,11 +19,12 @@ const LIMITS = { words: 64, notes: 24, texts: 24, code: 8_192, items: 8, depth: 
  */
 export function supposeAny(argv: readonly string[], call: Call, run: Runner): void {
   const words = argv.slice(1);
-  const supposed: Call = { ...call, supposed: true, stdin: "", shell: call.shell.fork() };
+  const supposed: Call = { ...call, supposed: true, stdin: "" };
   const programs = [...words.keys()].filter((at) => PROGRAM.test(words[at]!));
   for (const at of programs.slice(0, LIMITS.notes)) {
     if (at === 0 || at + 1 < words.length) run.note(words.slice(at), supposed, true);
   }
+  run.spend(COST);
   if (call.depth > LIMITS.depth || (call.supposed && !call.guessed)) return;
   if (words.length > LIMITS.words) {
     run.doubt(`${WHO}, and it has too many words`, argv[0]!, call);
@@ -45,6 +46,9 @@ export function supposeAny(argv: readonly string[], call: Call, run: Runner): vo
   if (/[\uFDD2-\uFDD6]/.test(call.stdin)) touchListed(null, call, run);
   noteWritten(words, call);
 }
+
+/** The work that such a program costs beyond that of a described one. */
+const COST = 64;
 
 /** The name of a program, or a path to one. */
 const PROGRAM = /^[A-Za-z_./~][\w./+~-]*(?:[:#][\w.-]+)?$/;

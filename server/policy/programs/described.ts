@@ -18,10 +18,10 @@ export function isKnown(name: string): boolean {
     (Object.hasOwn(ROWS, name) && !ROWS[name]!.unlisted);
 }
 
-/** How many tables describe each program. */
-const COUNTS = new Map<string, number>();
-for (const name of DESCRIBED.flatMap((table) => Object.keys(table))) {
-  COUNTS.set(name, (COUNTS.get(name) ?? 0) + 1);
+/** The tables that describe each program. */
+const TABLES = new Map<string, Table[]>();
+for (const table of DESCRIBED) {
+  for (const name of Object.keys(table)) TABLES.set(name, [...TABLES.get(name) ?? [], table]);
 }
 
 /**
@@ -29,9 +29,8 @@ for (const name of DESCRIBED.flatMap((table) => Object.keys(table))) {
  * program that also has a handler, so every table that describes the program must have it.
  */
 export function isDescribed(name: string): boolean {
-  const count = COUNTS.get(name) ?? 0;
-  if (count === 0) return isInterpreter(name);
-  let found = 0;
-  for (const table of DESCRIBED) if (Object.hasOwn(table, name)) found++;
-  return found === count;
+  const tables = TABLES.get(name);
+  if (!tables) return isInterpreter(name);
+  for (const table of tables) if (!Object.hasOwn(table, name)) return false;
+  return true;
 }

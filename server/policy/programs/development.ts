@@ -16,7 +16,7 @@ export const DEVELOPMENT: Record<string, Row> = {
     "none",
     "-P,--pager=! -H,--html=?! -B= -T=? -C= -M= -S= -L= -m= -e= -E= -r= -R= -a -f -k -K -l -w -W -D " +
       "-d -i -I -t -7 -Z -X=? --preprocessor= -u,--update~",
-    { words: "data", elsewhere: { update: "/var/cache/man" } },
+    { words: "data", elsewhere: [["update", "/var/cache/man"]] },
   ),
   fzf: row(
     "none",

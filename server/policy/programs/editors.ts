@@ -4,6 +4,7 @@ import { touchCode } from "./operands.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { readSed, SED, sedParts } from "./sed.ts";
+import { patchMarks } from "./patch_marks.ts";
 
 /** `sed`: in-place writes, `w` files, and the `e` command, which runs text. */
 export const runSed: Handler = (argv, call, run) => {
@@ -46,6 +47,23 @@ function followSed(script: string, call: Call, run: Runner): void {
     if (kind === "read") run.touch("read", text, call);
   }
 }
+
+/**
+ * `apply_patch` of Codex, a program or a word that Codex follows itself: it changes the files that
+ * its patch names, and runs nothing.
+ */
+export const runApplyPatch: Handler = (argv, call, run) => {
+  const patch = [...argv.slice(1), call.stdin].join("\n");
+  const marks = isWild(patch) ? null : patchMarks(patch);
+  if (marks === null) {
+    run.doubt("the patch may change any file", show(patch).slice(0, 80), call);
+    run.touch("write", ANY, call);
+  }
+  for (const { kind, path } of marks ?? []) {
+    run.touch(kind === "Delete File" ? "delete" : "write", path, call);
+  }
+  return ANY;
+};
 
 /** Editors (`ed`, `ex`, `vi`): `!command` and writes in their input and options. */
 export const runEditor: Handler = (argv, call, run) => {

@@ -40,7 +40,8 @@ export function runXargs(argv: readonly string[], call: Call, run: Runner): stri
     const given = isWhole ? { ...inner, found } : inner;
     return runSeveral([...words, ...items], isSeveral, given, run);
   }
-  const lines = isWild(text) ? [ANY] : split(text, between ?? "\n");
+  // A line may still come from what the text does not tell, such as a terminal.
+  const lines = isWild(text) || text === "" ? [ANY] : split(text, between ?? "\n");
   if (lines.length > MOST_ITEMS) run.doubt("it runs too many commands to analyse", words[0]!, call);
   for (const line of lines.slice(0, MOST_ITEMS)) {
     const argv = words.map((word) => word.replaceAll(place, line.trim()));

@@ -193,10 +193,13 @@ function runOptions(name: string, args: string[], call: Call, run: Runner): void
     if (name === "clone") runClone(parsed, fork, run);
   }
   for (const arg of args) {
-    if (/^--outp?u?t?(-[a-z]*)?=/.test(arg) && !/^--output-indicator/.test(arg)) {
+    if (
+      arg.startsWith("--out") && /^--outp?u?t?(-[a-z]*)?=/.test(arg) &&
+      !/^--output-indicator/.test(arg)
+    ) {
       run.touch("write", arg.slice(arg.indexOf("=") + 1), call);
     }
-    const helper = /(?:^|=)([\w-]+)::(.*)$/s.exec(arg);
+    const helper = !arg.includes("::") ? null : /(?:^|=)([\w-]+)::(.*)$/s.exec(arg);
     if (helper?.[1] === "ext") run.code(helper[2]!, fork);
     else if (helper && /^(fd|file|[\w-]+)$/.test(helper[1]!) && CONNECTS.test(name)) {
       run.doubt("git runs a helper of that name for this address", arg, call);

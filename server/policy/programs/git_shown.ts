@@ -3,7 +3,16 @@ import { BRACKET, DEEP, isWild, QUESTION, STAR } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { isExclusion, type Place, placeOf, type Tracked, WHOLE } from "../tracked.ts";
 import { GIT_OPTIONS, LOG_OPTIONS } from "./git_options.ts";
-import { has, outside, type Parsed, readOptions, type Spec, spec, valuesOf } from "./options.ts";
+import {
+  has,
+  needsValue,
+  outside,
+  type Parsed,
+  readOptions,
+  type Spec,
+  spec,
+  valuesOf,
+} from "./options.ts";
 import { touchBelow } from "./recursion.ts";
 
 /** A git command with its options and operands before `--`, and the pathspecs after it. */
@@ -88,10 +97,7 @@ function unclear(before: readonly string[], parsed: Parsed, known: Spec): string
   const [option] = outside(parsed, known);
   if (option !== undefined) return `"-${option.length > 1 ? "-" : ""}${option}"`;
   // Such an option takes the `--` as its value.
-  const open = parsed.options.find(({ name, value }) =>
-    value === null && [...known.short.values(), ...known.long.values()]
-      .some((one) => one.name === name && one.value === "required")
-  );
+  const open = parsed.options.find(({ name, value }) => value === null && needsValue(name, known));
   return open ? `"${open.name}" without a value` : null;
 }
 
@@ -143,7 +149,7 @@ function isShowing({ option, word }: typeof ONLY_WITH[string], { parsed, after }
     (word !== undefined && words.some((one) => word.test(one)));
 }
 
-/** What a command shows; empty for nothing. */
+/** The files that a command shows; empty for nothing. */
 function shownBy(given: Given): Tracked[] {
   const { name, parsed } = given;
   const [verb] = parsed.operands;
@@ -179,7 +185,7 @@ function isSilent({ name, parsed }: Given): boolean {
   return name === "show" && has(parsed, ...SUMMARIES) && parsed.operands.every(isCommit);
 }
 
-/** What the pathspecs and the objects of a command leave of the repository. */
+/** The part of the repository that the pathspecs and the objects of a command leave. */
 function narrowed(given: Given): Tracked[] {
   const { name, parsed, unclear, has_dashes } = given;
   const isTree = name === "archive";

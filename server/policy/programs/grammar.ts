@@ -195,18 +195,22 @@ export const SHELLS = new Set(["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh"
 /** The name of a program as rules use it: without folders, and without `.exe`, `.cmd` or `.bat`. */
 export function baseName(program: string): string {
   const name = lastName(program);
-  return name.at(-4) === "." && SUFFIX.test(name.slice(-4)) ? name.slice(0, -4) : name;
+  return name.charCodeAt(name.length - 4) === DOT && SUFFIX.test(name.slice(-4))
+    ? name.slice(0, -4)
+    : name;
 }
 
+const DOT = 46;
 const SUFFIX = /^\.(?:exe|cmd|bat)$/i;
 
 /** The last name of a program's path. Every rule looks up the same program, so one result is cached. */
 export function lastName(program: string): string {
-  if (program !== lastNamed.program) {
+  if (program !== lastProgram) {
+    lastProgram = program;
     const at = Math.max(program.lastIndexOf("/"), program.lastIndexOf("\\"));
-    lastNamed = { program, name: program.slice(at + 1) };
+    lastProgramName = at < 0 ? program : program.slice(at + 1);
   }
-  return lastNamed.name;
+  return lastProgramName;
 }
 
-let lastNamed = { program: "", name: "" };
+let [lastProgram, lastProgramName] = ["", ""];

@@ -41,7 +41,7 @@ function openOperand(word: string, call: Call, run: Runner): void {
 /** The arguments; PowerShell accepts its options in any case. */
 function argumentsOf(argv: readonly string[], { shell_like = false, modules }: Language): string[] {
   const args = argv.slice(1);
-  // What follows the name of a module are its own arguments.
+  // The words behind the name of a module are its own arguments.
   const isFlag = (arg: string, at: number) =>
     /^-([BdEhiIOPqsSuvVx]+|[XW].*)$/.test(arg) || /^-[XW]$/.test(args[at - 1] ?? "");
   const at = modules ? args.findIndex((arg, index) => !isFlag(arg, index)) : -1;

@@ -199,7 +199,9 @@ export const LANGUAGES: Record<string, Language> = {
 
 /** The language of an interpreter by its name, with or without a version. */
 export function languageOf(name: string): Language | undefined {
-  const plain = Object.hasOwn(LANGUAGES, name) ? name : name.replace(/[\d.]+$/, "");
+  if (Object.hasOwn(LANGUAGES, name)) return LANGUAGES[name];
+  if (!/[\d.]$/.test(name)) return undefined;
+  const plain = name.replace(/[\d.]+$/, "");
   return Object.hasOwn(LANGUAGES, plain) ? LANGUAGES[plain] : undefined;
 }
 

@@ -2,7 +2,7 @@ import { isStatic } from "../holes.ts";
 import { baseName } from "./grammar.ts";
 
 /**
- * What a program certainly needs and a sandbox may not give it: to get something from another machine,
+ * A need of a program that a sandbox may not meet: to get something from another machine,
  * to act on one, a service of this machine, its processes, or another user's rights.
  */
 export interface Need {
@@ -30,10 +30,20 @@ const SENDS = setOf(
     "opencode goose amp auggie qwen copilot crush droid twine snyk skopeo ssh-copy-id",
 );
 
+/** Programs that give files to containers, clusters or virtual machines. */
+const CONTAINERS = setOf(
+  "docker docker-compose docker-machine podman podman-compose nerdctl buildah kubectl oc minikube " +
+    "kind k3d multipass vagrant virsh qm lxc incus",
+);
+
+/** Whether a program takes files of this machine somewhere else, whatever its subcommand. */
+export function sendsFiles(name: string): boolean {
+  return SENDS.has(name) || CONTAINERS.has(name);
+}
+
 /** Programs that talk to a service of the machine, or that install something on it. */
 const MACHINE = setOf(
-  "docker docker-compose docker-machine podman nerdctl buildah kubectl oc minikube kind k3d " +
-    "multipass vagrant virsh qm lxc incus crontab at batch atq atrm systemd-run loginctl busctl " +
+  [...CONTAINERS].join(" ") + " crontab at batch atq atrm systemd-run loginctl busctl " +
     "dbus-send gdbus gsettings dconf notify-send osascript open xdg-open wl-copy wl-paste xclip " +
     "xsel pbcopy pbpaste clip say defaults launchctl systemctl service journalctl brew port apt " +
     "apt-get aptitude dpkg rpm dnf yum zypper pacman apk snap flatpak emerge nix-env winget choco " +
@@ -159,7 +169,7 @@ const ADDRESS =
   /^(?:--?[\w-]+=)?(?:https?|wss?|s?ftp|ssh|git(?:\+\w+)?|postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?|s3|gs):\/\/([^/?#\s]*)/i;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|0\.0\.0\.0)$/i;
 
-/** What a program certainly needs with these words; null if nothing is certain. */
+/** The certain need of a program with these words; null if nothing is certain. */
 export function needOf(argv: readonly string[]): Need | null {
   const [program = "", ...args] = argv;
   const name = nameOf(program);

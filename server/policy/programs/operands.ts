@@ -1,6 +1,7 @@
 import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import type { Effect } from "../interpret/unit.ts";
+import { readOptions } from "./options.ts";
 import type { Row } from "./record.ts";
 
 /** Options whose value is a pattern. */
@@ -30,6 +31,8 @@ export function touchWords(
 ): void {
   if (call.remote || call.supposed || (isDescribed && row?.words === "text")) return;
   const searches = PATTERN.test(name);
+  // Of other files such a program may read the content, as `du -X` does.
+  const operands = isDescribed && row?.reveals ? readOptions(args, row.grammar).operands : null;
   const isText = (option: string) => TEXTS.test(option) || (searches && SEARCHED.test(option));
   let pattern = searches;
   if (args.some((arg) => /^(-[a-zA-Z]*[ef]|--(regexp|file|from-file)(=.*)?)$/.test(arg))) {
@@ -42,14 +45,16 @@ export function touchWords(
       continue;
     }
     const isOption = word.startsWith("-");
-    if (pattern && !isOption && !isText(before)) {
+    const isValue = before.startsWith("-");
+    if (pattern && !isOption && !(isValue && isText(before))) {
       pattern = false;
       continue;
     }
-    if (isText(before) || (CODE.test(before) && /[("'`;$]/.test(word))) continue;
-    if (isOption && isText(/^--[\w-]+(?==)/.exec(word)?.[0] ?? "")) continue;
+    if (isValue && (isText(before) || (CODE.test(before) && /[("'`;$]/.test(word)))) continue;
+    if (isOption && word.includes("=") && isText(/^--[\w-]+(?==)/.exec(word)?.[0] ?? "")) continue;
     const explained = isExplained(word, before, row);
-    if (!explained || !row?.reveals) touchWord(word, call, run, !explained);
+    const isOperand = operands === null || operands.includes(word);
+    if (!explained || !row?.reveals || !isOperand) touchWord(word, call, run, !explained);
   }
 }
 
@@ -176,8 +181,15 @@ const BLANK_PATH = /^[.~]{0,2}\/|\/\.\.\//;
 /** A word that can name only itself. */
 const ONE_NAME = /^[\w.\/][\w.\/-]*$/;
 
+/** Letters after one dash, or a long option without a value. */
+const PLAIN_OPTION = /^-(?:\w+|-[\w-]*)$/;
+
 function namesIn(word: string): string[] {
   if (ONE_NAME.test(word)) return word.length <= 1_024 && /[^\d.]/.test(word) ? [word] : [];
+  if (PLAIN_OPTION.test(word)) {
+    const name = word.length <= 1_024 && !word.startsWith("--") ? word.slice(2) : "";
+    return /[^\d.]/.test(name) ? [name] : [];
+  }
   if (!isStatic(word) || word.length > 1_024 || /^-?\d*$|^--?$/.test(word)) return [];
   if (/\s/.test(word)) return BLANK_PATH.test(word) ? [word] : [];
   const file = ADDRESS.exec(word)?.[2];

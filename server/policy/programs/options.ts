@@ -187,17 +187,17 @@ function findLong(written: string, grammar: Spec): Option | undefined {
 }
 
 function readCluster(letters: string, queue: Queue, grammar: Spec, parsed: Parsed): void {
-  const seen = new Set<string>();
+  const seen = letters.length > 1 ? new Set<string>() : null;
   for (let at = 0; at < letters.length; at++) {
     const two = grammar.pairs ? letters.slice(at, at + 2) : "";
     const letter = two.length === 2 && grammar.short.has(two) ? two : letters[at]!;
-    if (letter.length === 1 && seen.has(letter)) continue;
+    if (letter.length === 1 && seen?.has(letter)) continue;
     const option = grammar.short.get(letter);
     at += letter.length - 1;
     if (!option || option.value === "none") {
       // A repeated letter is one option.
       parsed.options.push({ name: option?.name ?? letter, value: null });
-      seen.add(letter);
+      seen?.add(letter);
       continue;
     }
     const rest = letters.slice(at + 1);
@@ -215,13 +215,17 @@ function readCluster(letters: string, queue: Queue, grammar: Spec, parsed: Parse
 
 /** The values given to an option, in order. */
 export function valuesOf(parsed: Parsed, ...names: string[]): string[] {
-  return parsed.options.filter((one) => names.includes(one.name) && one.value !== null)
-    .map((one) => one.value!);
+  const values: string[] = [];
+  if (names.length === 0) return values;
+  for (const { name, value } of parsed.options) {
+    if (value !== null && names.includes(name)) values.push(value);
+  }
+  return values;
 }
 
 /** Whether one of the options was given. */
 export function has(parsed: Parsed, ...names: string[]): boolean {
-  return parsed.options.some((one) => names.includes(one.name));
+  return names.length > 0 && parsed.options.some((one) => names.includes(one.name));
 }
 
 /** Splits a wrapper's arguments: its options and first `skip` operands, and the command after them. */
@@ -246,6 +250,22 @@ export function splitCommand(
 /** Table entries for several names with the same value. */
 export function forNames<T>(names: string, value: T): Record<string, T> {
   return Object.fromEntries(names.split(" ").map((name) => [name, value]));
+}
+
+/** Whether the option of that name takes a value. */
+export function needsValue(name: string, known: Spec): boolean {
+  const found = VALUED_NAMES.get(known) ?? valuedNames(known);
+  return found.has(name);
+}
+
+/** The names of the options with a value of each spec, found once. */
+const VALUED_NAMES = new WeakMap<Spec, ReadonlySet<string>>();
+
+function valuedNames(known: Spec): ReadonlySet<string> {
+  const all = [...known.short.values(), ...known.long.values()];
+  const names = new Set(all.filter(({ value }) => value === "required").map(({ name }) => name));
+  VALUED_NAMES.set(known, names);
+  return names;
 }
 
 /** The kinds of options that an allow rule must name. */

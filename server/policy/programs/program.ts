@@ -6,7 +6,8 @@ import { isInterpreter } from "./languages.ts";
 import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
 import { isArgumentFile, touchArguments, touchListed, touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { copyReach, grepReach, touchBelow } from "./recursion.ts";
+import { sendsFiles } from "./needs.ts";
+import { copyReach, grepReach, touchBelow, touchFolders } from "./recursion.ts";
 import { type Row, row } from "./record.ts";
 import { ROWS } from "./rows.ts";
 import { absolutePath } from "../interpret/state.ts";
@@ -34,6 +35,7 @@ export function runProgram(
     if (printed !== null) return printed;
   }
   const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
+  if (!described || (sendsFiles(name) && !row?.below)) touchFolders(argv.slice(1), call, run);
   touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row, described);
   if (isInterpreter(name)) return runInterpreter(argv, call, run);
   touchOutputs(name, argv, call, run, row?.grammar);
@@ -59,7 +61,7 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
     if (path !== "-") run.touch(op, path, call);
     if (!row.builds) call.shell.files.set(absolutePath(path, call.shell.cwd), ANY);
   }
-  for (const [option, place] of Object.entries(row.elsewhere)) {
+  for (const [option, place] of row.elsewhere) {
     if (has(parsed, option)) run.touch("write", place, call);
   }
   if (row.keeps) keepInput(parsed, call);
@@ -223,7 +225,8 @@ const MOST_COPIES = 32;
 function noteCopies(source: string, places: readonly string[], { shell }: Call): void {
   if (shell.copies.length >= MOST_COPIES || !isStatic(source)) return;
   for (const place of places) {
-    shell.copies.push([absolutePath(place, shell.cwd), absolutePath(source, shell.cwd)]);
+    const copy = [absolutePath(place, shell.cwd), absolutePath(source, shell.cwd)] as const;
+    shell.copies = [...shell.copies, copy];
   }
 }
 

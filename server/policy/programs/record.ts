@@ -17,7 +17,7 @@ export type Operands =
   | "folders";
 
 /**
- * What the words of a program may be beyond what its record says: names of files and code of its
+ * The words of a program may be more than its record says: names of files and code of its
  * own, names of files only (`data`), or neither (`text`).
  */
 export type Words = "code" | "data" | "text";
@@ -39,7 +39,7 @@ export interface Row {
   /** Options whose value is shell code. */
   code: string[];
   /** Options without a value with which it writes this place of the machine. */
-  elsewhere: Record<string, string>;
+  elsewhere: readonly (readonly [option: string, place: string])[];
   /** Options that make a `pattern` program write its operands. */
   onlyWith: string[];
   /** The files then contain its input. */
@@ -52,7 +52,7 @@ export interface Row {
   below: Reach | null;
   /** It reads what is below the current folder as well. */
   here: boolean;
-  /** What it shows of its operands, if not their content. */
+  /** The facts about its operands that it shows, if not their content. */
   reveals: "names" | "sizes" | null;
   /** It runs code of the project: an allow rule covers a task of it only as it is written. */
   tasks: boolean;
@@ -81,7 +81,7 @@ export function row(
     writes: namesOf(grammar, "writes"),
     code: namesOf(grammar, "runs"),
     listsWith: [],
-    elsewhere: {},
+    elsewhere: [],
     onlyWith: [],
     looks: [],
     keeps: false,

@@ -159,7 +159,7 @@ export const diffReach: Reach = (parsed) => {
   };
 };
 
-/** What `find` passes to its action. */
+/** The files that `find` passes to its action. */
 interface Found {
   below: Below;
   /** The only names, with the holes of a glob; null if the names may be any. */
@@ -176,7 +176,7 @@ const NARROWING =
  */
 export function readFind(starts: readonly string[], tests: readonly string[]): Found {
   const leave_out = { file: "-not -path './{path}'", folder: "-not -path './{path}/*'" };
-  // What a program opens by a name is what the name leads to.
+  // A program opens the file to which a name leads.
   const isFile = (at: number) => tests[at] === "-type" && tests[at + 1] === "f";
   const negates = (at: number) => /^(!|-not)$/.test(tests[at - 1] ?? "");
   const links = tests.includes("-follow") ||
@@ -281,13 +281,45 @@ function isPlainPath(path: string): boolean {
 /** Records that a program reads what is below these folders. */
 export function touchBelow(paths: readonly string[], below: Below, call: Call, run: Runner): void {
   // The same command may write a list that takes names back; the disk does not show it yet.
-  const lists = [...call.shell.files.keys()].some((path) => /\/\.(git|rg)?ignore$/.test(path));
-  if (lists && below.takes_back) below = { ...below, hidden: true, tracked: false };
+  if (below.takes_back && writesIgnoreList(call)) {
+    below = { ...below, hidden: true, tracked: false };
+  }
   for (const path of paths) {
     if (path === "-" || isWild(path)) continue;
     const deep = `${path.replace(/\/+$/, "")}/${DEEP}`;
     run.touch("read", deep, call, { implied: true, on_disk: true, below });
   }
+}
+
+function writesIgnoreList({ shell }: Call): boolean {
+  return [...shell.files.keys()].some((path) => /\/\.(git|rg)?ignore$/.test(path));
+}
+
+/** The most folders that the words of one program may name. */
+const MOST_FOLDERS = 24;
+
+/**
+ * Records that a program may read everything below the folders that its words name. It takes them
+ * elsewhere, or no record says what it does with them. Only the disk tells which words are folders.
+ */
+export function touchFolders(words: readonly string[], call: Call, run: Runner): void {
+  if (call.remote || call.supposed) return;
+  const named = new Set<string>();
+  for (const word of words) {
+    for (const part of word.split(/[=,:@]/)) {
+      if (FOLDER.test(part) && isStatic(part) && part.split("/").every(fits)) named.add(part);
+    }
+    if (named.size >= MOST_FOLDERS) break;
+  }
+  touchBelow([...named], { ...EVERYTHING, vague: true }, call, run);
+}
+
+/** A word that may be the name of a folder, and is no option. A slash alone is a usual separator. */
+const FOLDER = /^(?!-|\/$)[^\s"'`$();|&<>*?]{1,1024}$/;
+
+/** Whether a file system takes a name: it has at most 255 bytes, three for each letter. */
+function fits(name: string): boolean {
+  return name.length <= 85 || (name.length <= 255 && /^[!-~]*$/.test(name));
 }
 
 /** Patterns that are not null; a file needs one of `only` if there are any. */

@@ -82,7 +82,7 @@ export const SEARCH: Record<string, Row> = {
     "reads",
     "-a -d -l -f -x -L= -P= -I= -q -N -Q -p -u -g -s -h -D -F -v -t -c -U -r -i -A -S -n -C -X -J " +
       "--ignore-case --matchdirs --prune --info~ --noreport --charset= --filelimit= --si --du --timefmt= " +
-      "--dirsfirst --filesfirst --sort= --gitignore --metafirst -o=~",
+      "--dirsfirst --filesfirst --sort= --gitignore --metafirst -o=>",
     { reveals: "names" },
   ),
   du: row(
@@ -90,7 +90,7 @@ export const SEARCH: Record<string, Row> = {
     "-0,--null -a,--all -B,--block-size= -b,--bytes -c,--total -D,--dereference-args -d,--max-depth= " +
       "-H -h,--human-readable -k -L,--dereference -l,--count-links -m -P,--no-dereference " +
       "-S,--separate-dirs -s,--summarize -t,--threshold= -x,--one-file-system --apparent-size --inodes " +
-      "--si --time=? --time-style= --exclude= -X=~ --files0-from=&",
+      "--si --time=? --time-style= --exclude= -X,--exclude-from=< --files0-from=&",
     { reveals: "names" },
   ),
   find: row(

@@ -1,7 +1,7 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { runAwk } from "./awk.ts";
-import { runClient, runEditor, runSed } from "./editors.ts";
+import { runApplyPatch, runClient, runEditor, runSed } from "./editors.ts";
 import { runFd, runFind, runParallel, runXargs } from "./feeders.ts";
 import { runGit } from "./git.ts";
 import { runCmd, runCodeOf, runDeno, searchCode } from "./inline_code.ts";
@@ -115,6 +115,8 @@ function codeFiles(handler: Handler, grammar: Spec, option: string): Handler {
     for (const path of valuesOf(readOptions(argv.slice(1), grammar), option)) {
       touchCode(program, path, call, run);
     }
+    // Its input is code as well.
+    if (call.source && call.stdin === ANY) touchCode(program, call.source, call, run);
     return handler(argv, call, run);
   };
 }
@@ -166,6 +168,7 @@ export const SPECIALS: Record<string, Handler> = {
   ...forNames("awk gawk mawk nawk", runAwk),
   ...forNames("jq gojq jaq yq", runQuery),
   ...forNames("ed ex vi vim nvim emacs", runEditor),
+  ...forNames("apply_patch applypatch", runApplyPatch),
   psql: codeFiles(psqlShell, PSQL, "file"),
   ...forNames("7z 7za 7zr 7zz", runSevenZip),
   mysql: mysqlShell,

@@ -1,7 +1,7 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
-import { quote } from "../interpret/expand.ts";
+import { quote } from "../../shown/quote.ts";
 
 const NODE_OPTIONS = spec(
   "-C,--dir,--prefix,--cwd= -w,--workspace= -F,--filter= --loglevel= -s,--silent -r,--recursive --if-present " +

@@ -3,7 +3,8 @@ import { ANY, isStatic } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { isHarmlessVariable } from "../prove/names.ts";
 import { checkVariable } from "./environment.ts";
-import { touchBelow } from "./recursion.ts";
+import { touchWord } from "./operands.ts";
+import { touchBelow, touchFolders } from "./recursion.ts";
 import { forNames, has, type Parsed, type Spec, spec, splitCommand, valuesOf } from "./options.ts";
 
 /** A program that runs another one: where its arguments contain that command. */
@@ -45,6 +46,8 @@ export interface Wrapper {
   writes: string[];
   /** Options that give a file or a folder of this machine to the container. */
   mounts: string[];
+  /** Options whose words name files and folders that it takes to the other machine. */
+  sends: string[];
 }
 
 const PLAIN: Omit<Wrapper, "grammar"> = {
@@ -66,6 +69,7 @@ const PLAIN: Omit<Wrapper, "grammar"> = {
   renames: [],
   writes: [],
   mounts: [],
+  sends: [],
 };
 
 /** One row of the tables: the options as in `spec`, and the differences from a plain wrapper. */
@@ -103,6 +107,11 @@ export function runWrapper(
     run.touch("write", path, call);
   }
   for (const value of valuesOf(parsed, ...row.mounts)) touchMount(value, call, run);
+  for (const value of valuesOf(parsed, ...row.sends)) {
+    const words = value.split(/\s+/);
+    for (const word of words) touchWord(word, call, run);
+    touchFolders(words, call, run);
+  }
   for (const code of valuesOf(parsed, ...row.code)) run.code(code, fork(inner));
   const shell = inner.shell.fork();
   for (const path of valuesOf(parsed, ...row.folder)) shell.cwd = folder(path, shell.cwd);
@@ -389,7 +398,7 @@ export const WRAPPERS: Record<string, Wrapper> = {
   }),
   ansible: wrapper(
     "-a,--args= -m,--module-name= -i,--inventory= -u,--user= -b,--become -K -k -l,--limit= -f,--forks= -e,--extra-vars= -o -t= -c= -T= -v",
-    { skip: 99, code: ["args"], remote },
+    { skip: 99, code: ["args"], remote, sends: ["args"] },
   ),
   parallelssh: wrapper("-h= -H= -l= -p= -t= -i", { joined, remote }),
 };

@@ -239,7 +239,9 @@ class Prover {
       builtin: OF_A_SHELL.has(name),
       variables,
       redirects,
-      folders: [...new Set(this.#states.map(({ folder }) => folder))],
+      folders: this.#states.length === 1
+        ? [this.#states[0]!.folder]
+        : [...new Set(this.#states.map(({ folder }) => folder))],
       span: [from, reader.at],
     };
   }

@@ -127,11 +127,12 @@ export class Reader {
   /** The word at this place; empty if none begins here. */
   word(): Word {
     const from = this.at;
-    const word: Omit<Word, "span"> = {
+    const word: Word = {
       value: "",
       is_bare: true,
       variable: null,
       is_revision: false,
+      span: [from, from],
     };
     const first = this.peek();
     const named = first === "$" || first === '"' ? this.take(NAMED) : null;
@@ -148,10 +149,11 @@ export class Reader {
       if (parts > MOST_PARTS) this.refuse("a word of very many parts", from);
       word.value += this.#part(word);
     }
-    return { ...word, span: [from, this.at] };
+    word.span = [from, this.at];
+    return word;
   }
 
-  #part(word: Omit<Word, "span">): string {
+  #part(word: Word): string {
     const plain = this.take(PLAIN);
     if (plain) return plain[0];
     const char = this.peek();

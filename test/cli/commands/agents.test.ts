@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { displayWidth } from "../../../cli/terminal/width.ts";
 import { sendSignal } from "../../../server/runtime/process_list.ts";
 import { identify } from "../../../server/runtime/processes.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -12,6 +14,8 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** Other agents may run on this machine. */
 const SESSION = `s-${crypto.randomUUID()}`;
+
+const WAIT = { timeout: 30_000, interval: 100 };
 
 let gated: GatedProject;
 const started: number[] = [];
@@ -39,8 +43,9 @@ async function startClaude(status: string) {
   write(join(home, "sessions", `${child.pid}.json`), {
     ...{ pid: child.pid, sessionId: SESSION, version: "2.1.328", status, ...at },
   });
+  const content = [{ type: "text", text: "secret" }, { type: "tool_use", id: "t", name: "Bash" }];
   const usage = { input_tokens: 3, output_tokens: 42, cache_read_input_tokens: 15_000 };
-  const message = { id: "m1", model: "opus", usage, content: [{ type: "text", text: "secret" }] };
+  const message = { id: "m1", model: "opus", usage, content };
   write(join(home, "projects", folder.replaceAll(/[^A-Za-z0-9]/g, "-"), `${SESSION}.jsonl`), {
     ...{ type: "assistant", requestId: "r", timestamp: new Date().toISOString(), message },
   });
@@ -92,6 +97,45 @@ test("a session is shown, then kept in the history; what it left behind is ended
   const again = await gated.terminal.run(["agents", "terminate", String(pid), "--yes"]);
   expect(again).toMatchObject({ code: 1, stdout: "" });
   expect(again.stderr).toContain("gate agents");
+});
+
+test.each([120, 80, 60])("the table fits a terminal of %i columns", async (columns) => {
+  await startClaude("waiting");
+  const input = JSON.stringify({
+    rate_limits: { seven_day: { used_percentage: 42.5, resets_at: 4_000_000_000 } },
+  });
+  await gated.terminal.run(["statusline"], { input });
+  const lines = async () => {
+    const { stdout } = await gated.terminal.run(["agents"], { person: true, columns });
+    return stripVTControlCharacters(stdout).trimEnd().split("\n");
+  };
+  const [first = "", ...rest] = await lines();
+  expect(first).toMatch(/^Claude Code {2}waits for an answer {2}web {2,}\S+/);
+  expect(first.includes("15 k tokens")).toBe(columns >= 80);
+  expect(rest.join("\n")).toMatch(/^ {2}Claude Code {2}7 d {2}42.5 % used {2}resets in \d+d$/m);
+  for (const line of [first, ...rest]) {
+    expect(displayWidth(line)).toBeLessThanOrEqual(columns);
+    expect(line).not.toMatch(/^│/);
+  }
+});
+
+test("--watch shows each change in the size of the terminal, until it is interrupted", async () => {
+  const { pid } = await startClaude("busy");
+  const { terminal } = gated;
+  const running = terminal.run(["agents", "--watch"], { person: true, columns: 80 });
+  /** The page that the terminal shows now. */
+  const page = () => terminal.printed().split("\x1b[3J").at(-1)!;
+  await vi.waitFor(() => expect(page()).toMatch(/^Claude Code {2}works/m), WAIT);
+  const path = join(terminal.folder, ".claude", "sessions", `${pid}.json`);
+  write(path, { ...JSON.parse(readFileSync(path, "utf8")), status: "waiting" });
+  terminal.resize(60, 20);
+  await vi.waitFor(() => {
+    const shown = stripVTControlCharacters(page());
+    expect(shown).toMatch(/^Claude Code {2}waits for an answer {2}web/m);
+    expect(shown).not.toContain("tokens");
+  }, WAIT);
+  terminal.signal("SIGINT");
+  expect(await running).toMatchObject({ code: 0, stderr: "" });
 });
 
 test("a machine without agents is said to have none", async () => {

@@ -17,7 +17,8 @@ const KEY = /\x1b\[.|./gs;
 let terminal: TestTerminal;
 let file: string;
 beforeEach(async () => {
-  terminal = await createTerminal({ NO_COLOR: "1" });
+  // Printed one below the other; the full screen is watch_screen.test.ts.
+  terminal = await createTerminal({ NO_COLOR: "1", TERM: "dumb" });
   decideByToken(join(terminal.folder, ".gate"));
   file = join(terminal.folder, "project", "gate.config.json");
 });
@@ -156,9 +157,10 @@ describe("the keys of watch", () => {
   test("? explains each key; any other key does nothing", async () => {
     for (const key of ["x", ENTER, " ", "A", "\x1b[15~", "é"]) terminal.type(key);
     terminal.type("?");
-    for (const word of ["a  approve", "r  reject", "e  edit", "j  show", "k  show", "q  quit"]) {
-      await seen(`  ${word}`);
-    }
+    const does = [["a", "approve"], ["r", "reject"], ["e", "edit"], ["j", "show"], ["q", "quit"]];
+    for (const [key, word] of does) await seen(`  ${key!.padEnd(7)}${word}`);
+    terminal.type("x");
+    await seen("Approve this action?");
     await quit();
     expect(await pending()).toEqual(ids);
   });

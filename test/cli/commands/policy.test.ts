@@ -25,6 +25,36 @@ describe("policy test", () => {
     );
   });
 
+  test.each([
+    ["ls -la", 0],
+    ["npm publish", 3],
+    ["rm -rf /", 4],
+  ])("--exit-code tells allow, ask and deny apart: %s", async (command, code) => {
+    const exact = await gated.terminal.run(["policy", "test", "--command", command, "--exit-code"]);
+    expect(exact.code).toBe(code);
+    const lines = await gated.terminal.run(["policy", "test", "--jsonl", "--exit-code"], {
+      input: `{"command":"ls"}\n${JSON.stringify({ command })}\n`,
+    });
+    expect(lines.code).toBe(code);
+  });
+
+  test("--exit-code keeps 1 for errors and 64 for wrong usage", async () => {
+    const gone = await gated.terminal.run(
+      ["policy", "test", "--command", "ls", "--exit-code", "--project", "gone"],
+    );
+    expect(gone.code).toBe(1);
+    const unknown = ["policy", "test", "--path", "a", "--action", "frob", "--exit-code"];
+    expect((await gated.terminal.run(unknown)).code).toBe(64);
+  });
+
+  test("explain names no allowed rule for what is denied", async () => {
+    const { stdout } = await gated.terminal.run(
+      ["policy", "explain", "--command", "ls && cat .env && git push --force"],
+    );
+    expect(stdout).toContain("deny");
+    expect(stdout).not.toMatch(/\(\w+ allowedCommands\)/);
+  });
+
   test("--stdin --jsonl prints one result per input line", async () => {
     const input = '{"command":"ls"}\n\n{"path":".env","action":"write"}\n{"command":"ls -l"}';
     const ended = await gated.terminal.run(["policy", "test", "--stdin", "--jsonl"], { input });
@@ -59,7 +89,10 @@ describe("policy test", () => {
 
 test.each([
   [["--path", "a.ts", "--action", "wirte"], '"wirte" is no action; use write, read'],
-  [["--path", "a.ts", "--command", "ls", "--action", "command"], "either a command or a path"],
+  [
+    ["--path", "a.ts", "--command", "ls", "--action", "command"],
+    "it has a command and a path; give one of them",
+  ],
 ])("%j is wrong usage", async (args, message) => {
   const ended = await gated.terminal.run(["policy", "test", ...args]);
   expect({ code: ended.code, stderr: ended.stderr }).toEqual({

@@ -46,6 +46,27 @@ test("pending, show and prompt list a held write, and approve executes it", asyn
   });
 });
 
+test("critical risk needs the typed name where the config says so", async () => {
+  const config = join(gated.terminal.folder, ".gate", "config.json");
+  const approvals = { proof: "token", type_to_confirm: "critical" };
+  writeFileSync(config, JSON.stringify({ approvals }));
+  const command = "terraform apply -auto-approve -var-file=prod.tfvars";
+  const { id } = await gated.submit("run_command", { command });
+  const bare = await gated.terminal.run(["approve", id]);
+  expect(bare).toMatchObject({ code: 64, stderr: expect.stringContaining("--confirm terraform") });
+  const wrong = await gated.terminal.run(["approve", id, "--confirm", "terra"]);
+  expect(wrong).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("another text was typed"),
+  });
+  const typed = gated.terminal.run(["approve", id], { person: true });
+  await until("the question", () => gated.terminal.printed().includes("Type terraform to approve"));
+  for (const key of "terraform\r") gated.terminal.type(key);
+  expect((await typed).code).toBe(0);
+  expect((await gated.json("show", id, "--json")).status).toBe("approved");
+  writeFileSync(config, JSON.stringify({ approvals: { proof: "token" } }));
+});
+
 test("reject stores the reason and executes nothing; its mark is that of a success", async () => {
   const held = await gated.write("unwanted.txt", "x");
   const { stdout } = await gated.good("reject", held.id, "--reason", "not here");

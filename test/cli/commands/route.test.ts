@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
 let gated: GatedProject;
@@ -27,6 +27,36 @@ test("a route is added, explained, changed and removed", async () => {
     .toMatchObject({ remind_at: [0.25], escalate_after_seconds: 900, expires_after_seconds: 3600 });
   await gated.good("route", "remove", "production");
   expect(await gated.json("route", "list", "--json")).toEqual([]);
+});
+
+test("pending shows who answered, who is asked, until when, and whom else", async () => {
+  expect((await gated.good("pending", "--routed")).stdout).toContain("No held action has a route");
+  expect((await gated.good("pending", "--escalations")).stdout).toContain("Nothing has escalated");
+  await gated.good(
+    ...["route", "add", "Deploys", "--path", "deploy/**", "--member", "reviewer", "ann"],
+    ...["--quorum", "2", "--escalate-after", "1s", "--escalate-to", "ben", "--expires-after", "1h"],
+  );
+  const { id } = await gated.write("deploy/a.yml", "a: 1\n");
+  expect((await gated.good("approve", id)).stdout).not.toContain("written");
+  await vi.waitFor(async () => {
+    expect(await gated.json("pending", "--escalations", "--json"))
+      .toMatchObject([{ action_id: id, route_id: "deploys", level: 1, to: ["ben"] }]);
+  }, { timeout: 20_000, interval: 100 });
+  const { stdout } = await gated.good("pending", "--routed", "--project", "web");
+  expect(stdout).toMatch(
+    new RegExp(
+      `^${id} +deploys +1 of 2 +until \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\dZ +` +
+        "reviewer approved, ann is asked, ben is asked +deploy/a.yml",
+      "m",
+    ),
+  );
+  expect(await gated.json("pending", "--routed", "--json"))
+    .toMatchObject([{ need: 2, have: 1, answered: [{ member_id: "reviewer" }] }]);
+  expect((await gated.good("pending", "--escalations")).stdout)
+    .toMatch(new RegExp(`${id} +deploys +level 1 +since .*Z +to ben`));
+  await gated.good("reject", id, "--reason", "enough");
+  expect(await gated.json("pending", "--routed", "--json")).toEqual([]);
+  await gated.good("route", "remove", "deploys");
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
@@ -69,5 +69,36 @@ test("a lost state of the guarded files is told, and only the passphrase lifts i
     data: { block_id: block.id, proof: { kind: "passphrase", challenge: { verb: "lift_block" } } },
   }]);
   await gated.good("audit", "verify");
+  expect((await gated.good("status")).stdout).not.toContain("is blocked");
+});
+
+test("a reached quota and the block of an agent are told by status and doctor", async () => {
+  const config = join(gated.folder, "gate.config.json");
+  const { policies, ...rest } = JSON.parse(readFileSync(config, "utf8"));
+  const limits = { maxRefusedBytesPerSession: 65_536, maxDenialsPerAgent: 12 };
+  const json = { ...rest, policies: { ...policies, ...limits } };
+  writeFileSync(config, JSON.stringify(json));
+  const post = async () => {
+    const body = JSON.stringify({ tool: "write_file", input: { path: ".env", content: "x" } });
+    const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
+    const { url, fetch, token } = await openConnection(around, { scope: "agent" });
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    return (await fetch(`${url}/api/actions`, { method: "POST", headers, body })).status;
+  };
+  const statuses = [];
+  for (let n = 0; n < 80; n++) statuses.push(await post());
+  expect(statuses).toContain(429);
+  const status = (await gated.good("status")).stdout;
+  expect(status).toContain("! An agent has reached the quota maxRefusedBytesPerSession of 65536");
+  const { findings } = await gated.json("doctor", "--json");
+  expect(findings).toContainEqual({
+    check: "quotas",
+    level: "warning",
+    message: expect.stringContaining("reached the quota maxRefusedBytesPerSession of 65536"),
+    fix: "gate session list --project web",
+  });
+  expect(status).toContain('Every session of the agent "agent" is blocked');
+  expect(status).toContain("gate session unblock agent");
+  expect(await given(PASSPHRASE, "session", "unblock", "agent")).toMatchObject({ code: 0 });
   expect((await gated.good("status")).stdout).not.toContain("is blocked");
 });

@@ -314,6 +314,7 @@ describe("between a person and the daemon", () => {
     expect(shown.stderr).toContain(
       "Cannot sign the decision: the action is not the one that its digest names",
     );
+    gated.terminal.env["TERM"] = "dumb";
     const watched = gated.terminal.run(["watch"], { person: true });
     const { printed, type } = gated.terminal;
     await until("one is shown", () => printed().includes("(1 of 2 held actions)"));
@@ -327,7 +328,7 @@ describe("between a person and the daemon", () => {
     // It asks about the other action only.
     expect(stdout.match(/Approve this action\?/g)).toHaveLength(1);
     expect(stdout).toMatch(
-      /This action cannot be approved here\. \(\d of 2[^)]*\) {2}r reject {2}j next/,
+      /This action cannot be approved here\. \(\d of 2[^)]*\)\nr reject {2}j next/,
     );
   });
 

@@ -1,5 +1,6 @@
-import type { ServerResponse } from "node:http";
-import { describe, expect, test } from "vitest";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { execs, runJson, serve } from "./harness.ts";
 
 const get = (path: string, more: object = {}) => ({ mode: "http", method: "GET", path, ...more });
@@ -113,4 +114,55 @@ describe("the scenario that broke the target is named", () => {
     const all = await reasons(url, get("/a"), get("/end"));
     expect(all[1]!.reason).toContain("left the target broken");
   });
+});
+
+test("a target that stops and is started again is blamed on the scenario that stopped it", async () => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url !== "/crash") return void response.end("fine");
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    server.closeAllConnections();
+    setTimeout(() => {
+      server = createServer(answer).listen(port, "127.0.0.1");
+    }, 300);
+  };
+  let server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const [read, crash, after] = await reasons(url, get("/fine"), post("/crash"), post("/fine"));
+  expect(read!.status).toBe("passed");
+  expect(crash).toMatchObject({
+    status: "failed",
+    reason: expect.stringContaining("it stopped the target, which was started again"),
+    evidence: { canary: { stopped: true, suspects: ["TS-002"] } },
+  });
+  expect(after).toMatchObject({ status: "passed" });
+});
+
+test("what the crash of the scenario before cuts off is sent again", async () => {
+  let isCrashing = false;
+  const { url } = await serve((request, response) => {
+    // The first answer goes out before the process ends.
+    if (request.url === "/crash") isCrashing = true;
+    else if (isCrashing && request.method === "POST") {
+      isCrashing = false;
+      return void request.socket.destroy();
+    }
+    response.end("fine");
+  });
+  const all = await reasons(url, get("/fine"), post("/crash"), post("/later"), post("/last"));
+  expect(all.map(({ status }) => status)).toEqual(["passed", "passed", "passed", "passed"]);
+});
+
+test("what ends its connection each time stays a failure", async () => {
+  const { url } = await serve((request, response) => {
+    if (request.url === "/cut") return void request.socket.destroy();
+    response.end("fine");
+  });
+  const [, cut] = await reasons(url, get("/fine"), post("/cut"));
+  expect(cut).toMatchObject({ status: "failed", reason: expect.stringMatching(/reset|cut off/) });
 });

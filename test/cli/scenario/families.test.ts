@@ -282,6 +282,8 @@ describe("the shop's document", () => {
     ["method_unsupported", ["low"]],
     ["method_unlisted", ["medium"]],
     ["text_traversal", ["high"]],
+    ["text_template", ["high"]],
+    ["text_command", ["high"]],
     ["text_quote", ["high"]],
     ["text_crlf", ["high"]],
     ["existence_leak", ["low"]],
@@ -329,5 +331,40 @@ describe("the shop's document", () => {
     expect(stdout).toMatch(/^ +1 {2}auth_garbage$/m);
     const markdown = await tool(cwd, "run", "--spec", "openapi.json", "--output", "markdown");
     expect(markdown.stdout).toContain("Coverage: operation × family");
+  });
+});
+
+describe("a formula or a command in a text", () => {
+  const document = {
+    openapi: "3.1.0",
+    paths: {
+      "/greet": {
+        get: {
+          parameters: [{ name: "name", in: "query", schema: { type: "string" } }],
+          ...answers(200),
+        },
+      },
+    },
+  };
+  const nameIn = (line: string) =>
+    new URL(line.split(" ")[1]!, "http://localhost").searchParams.get("name") ?? "";
+  test.each<[string, string, (name: string) => string, string]>([
+    [
+      "computed",
+      "text_template",
+      (name) => /\{\{1337\*7331\}\}/.test(name) ? "9801547" : "",
+      "failed",
+    ],
+    [
+      "run",
+      "text_command",
+      (name) => /;expr 1337 \\\* 7331;/.test(name) ? "9801547" : "",
+      "failed",
+    ],
+    ["echoed by the page", "text_template", (name) => name, "passed"],
+    ["echoed by the shell's caller", "text_command", (name) => name, "passed"],
+  ])("%s", async (_name, family, compute, expected) => {
+    const respond: Respond = (line) => [200, { hello: compute(nameIn(line)) }];
+    expect(await verdict(document, family, respond)).toBe(expected);
   });
 });

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { folder, scenario, serve, tool } from "./harness.ts";
 
@@ -56,6 +58,133 @@ describe("findings", () => {
     expect(stdout.match(/happened {2}Answered 500/g)).toHaveLength(1);
     expect(stdout).not.toContain("✓");
     expect((await run("--verbose", "--filter", "as documented")).stdout).toContain("✓");
+  });
+});
+
+describe("every report has one entry for each cause", () => {
+  const field = { type: "object", properties: { name: { type: "string" } } };
+  const requestBody = { required: true, content: { "application/json": { schema: field } } };
+  const id = { name: "id", in: "path", required: true, schema: { type: "string" } };
+  const guarded = { security: [{ key: [] }] };
+  const paths = {
+    "/orders": { post: { ...ok, ...guarded, requestBody } },
+    "/orders/{id}": { parameters: [id], get: { ...ok, ...guarded } },
+  };
+
+  /** A service that fails on every odd body and shows every order to everybody. */
+  async function reports(source: "file" | "target") {
+    const { url } = await serve((request, response, body) => {
+      const isOdd = request.method === "POST" && !/^\{"name":"[\w ]+"\}$/.test(body);
+      const isKnown = request.headers.authorization?.startsWith("Bearer ") ?? false;
+      if (request.url === "/openapi.json") return response.end(JSON.stringify(documentOf(paths)));
+      response.writeHead(isKnown ? (isOdd ? 500 : 200) : 401, {
+        "Content-Type": "application/json",
+      });
+      response.end(JSON.stringify({ id: 1, note: "x".repeat(5_000) }));
+    });
+    const cwd = folder({ "openapi.json": documentOf(paths) });
+    const formats = ["json", "markdown", "junit", "sarif"];
+    const spec = source === "file" ? "openapi.json" : `${url}/openapi.json`;
+    const { stdout } = await tool(
+      cwd,
+      ...["run", "--target", url, "--spec", spec, "--output", "brief", "--repro", "pack"],
+      ...["--as", "alice=Authorization: Bearer hush-alice"],
+      ...["--as", "bob=Authorization: Bearer hush-bob"],
+      ...formats.flatMap((format) => ["--report", `${format}=${format}`]),
+    );
+    const read = (name: string) => readFileSync(join(cwd, name), "utf8");
+    return { cwd, url, brief: stdout, ...Object.fromEntries(formats.map((f) => [f, read(f)])) } as {
+      cwd: string;
+      url: string;
+    } & Record<"brief" | "json" | "markdown" | "junit" | "sarif", string>;
+  }
+
+  test("markdown, junit, SARIF and brief count what JSON folds, without bodies and logins", async () => {
+    const found = await reports("file");
+    const { findings, executions, summary } = JSON.parse(found.json);
+    expect(findings.length).toBeGreaterThan(1);
+    expect(summary.failed).toBeGreaterThan(findings.length);
+    expect(found.markdown.match(/^## TS-/gm)).toHaveLength(findings.length);
+    expect(JSON.parse(found.brief).failures).toHaveLength(findings.length);
+    expect(JSON.parse(found.brief)).toMatchObject({ summary: { findings: findings.length } });
+    expect(found.junit.match(/<failure /g)).toHaveLength(findings.length);
+    expect(found.junit).toContain(
+      `tests="${executions.length}" failures="${findings.length}" errors="0"`,
+    );
+    const cases = found.junit.match(/<testcase /g)!.length;
+    const skipped = found.junit.match(/<skipped /g)!.length;
+    expect([cases, skipped]).toEqual([
+      executions.length,
+      executions.length - summary.passed - findings.length,
+    ]);
+    expect(found.junit).toContain("Same cause as TS-");
+    expect(JSON.parse(found.sarif).runs[0].results).toHaveLength(findings.length);
+    for (const format of ["brief", "markdown", "junit", "sarif"] as const) {
+      expect(found[format]).not.toContain("x".repeat(300));
+      expect(found[format]).not.toContain("[[[[[[[[[[[[[[[[[[[[");
+      expect(found[format]).not.toContain("hush-");
+    }
+  });
+
+  test("a long body is in the pack, where the command finds it", async () => {
+    const { cwd, json } = await reports("file");
+    const { findings, scenarios } = JSON.parse(json);
+    const byId = new Map(scenarios.map((one: { scenario_id: string }) => [one.scenario_id, one]));
+    const long = findings.filter(({ repeat }: { repeat: string }) => repeat?.includes("$PACK"));
+    for (const { scenario_id, repeat } of long) {
+      expect(repeat).toContain(`--data-binary "@$PACK/${scenario_id}/body"`);
+      const { exec } = byId.get(scenario_id) as { exec: { body: string } };
+      expect(readFileSync(join(cwd, "pack", scenario_id, "body"), "utf8")).toBe(exec.body);
+    }
+    const packs = readdirSync(join(cwd, "pack"));
+    const bodies = packs.filter((one) => existsSync(join(cwd, "pack", one, "body")));
+    expect(bodies.length).toBeGreaterThan(0);
+  });
+
+  test("a finding of two users has a command of this tool, with a variable for each login", async () => {
+    const { json } = await reports("file");
+    const { findings } = JSON.parse(json);
+    const foreign = findings.find(({ cwe }: { cwe: string }) => cwe === "CWE-639");
+    expect(foreign.repeat).toMatch(
+      /^scenario-tool run --target \S+ --spec openapi\.json --as "alice=Authorization: \$ALICE_AUTHORIZATION" --as "bob=Authorization: \$BOB_AUTHORIZATION" --driver playbook --filter '/,
+    );
+  });
+
+  test.each(["file", "target"] as const)(
+    "SARIF has help, tags and an address relative to the repository (document from the %s)",
+    async (source) => {
+      const [{ tool: { driver }, results }] = JSON.parse((await reports(source)).sarif).runs;
+      const rule = driver.rules.find(({ id }: { id: string }) => id === "foreign_record");
+      expect(rule).toMatchObject({
+        fullDescription: { text: expect.stringContaining("Bob is refused") },
+        help: { text: expect.stringContaining("Expected:"), markdown: expect.any(String) },
+        properties: {
+          tags: ["security", "external/cwe/cwe-639"],
+          "security-severity": "9.5",
+        },
+      });
+      const ruleIds = new Set(results.map(({ ruleId }: { ruleId: string }) => ruleId));
+      expect(driver.rules.map(({ id }: { id: string }) => id)).toEqual([...ruleIds].sort());
+      for (const { locations: [{ physicalLocation: { artifactLocation } }] } of results) {
+        expect(artifactLocation).toEqual({ uri: "openapi.json", uriBaseId: "%SRCROOT%" });
+      }
+    },
+  );
+
+  test("an accepted failure is suppressed in SARIF and skipped in junit", async () => {
+    const { url } = await serve((_request, response) => {
+      response.statusCode = 500;
+      response.end();
+    });
+    const list = [scenario({ exec: { mode: "http", method: "GET", path: "/" } })];
+    const cwd = folder({ "scenarios.json": list });
+    const argv = ["run", "--target", url, "--baseline", "base.json"];
+    await tool(cwd, ...argv, "--baseline-update");
+    const { code } = await tool(cwd, ...argv, "--report", "sarif=s", "--report", "junit=j");
+    expect(code).toBe(0);
+    const [{ results }] = JSON.parse(readFileSync(join(cwd, "s"), "utf8")).runs;
+    expect(results).toMatchObject([{ suppressions: [{ kind: "external" }] }]);
+    expect(readFileSync(join(cwd, "j"), "utf8")).toContain('failures="0" errors="0" skipped="1"');
   });
 });
 
@@ -119,8 +248,8 @@ describe("documents", () => {
     const cwd = folder({ "a.json": [scenario({ steps: "x" })], "b.json": "[1", "c.json": "{}" });
     const { code, stderr } = await tool(cwd, "run", "--scenarios", "a.json,b.json,c.json");
     expect(code).toBe(3);
-    expect(stderr).toContain("a.json:1 /0/steps must be an array, not a string");
-    expect(stderr).toMatch(/b\.json:1 .*is not valid JSON/);
+    expect(stderr).toContain("a.json:1:128 /0/steps must be an array, not a string");
+    expect(stderr).toMatch(/b\.json:1:3 .*is not valid JSON/);
     expect(stderr).toContain("c.json:1");
   });
 

@@ -18,6 +18,7 @@ const text = { type: "string" };
 const documentOf = (paths: object) => ({
   openapi: "3.1.0",
   info: { title: "x", version: "1" },
+  components: { securitySchemes: { key: { type: "http", scheme: "bearer" } } },
   paths,
 });
 
@@ -47,7 +48,15 @@ async function run(paths: object, handler: Handler, ...argv: string[]) {
     );
     return { ...scenarios[at], ...executions[at] };
   };
-  return { code, stderr, of, executions, summary, lines: requests.map(({ line }) => line) };
+  return {
+    code,
+    stderr,
+    of,
+    scenarios,
+    executions,
+    summary,
+    lines: requests.map(({ line }) => line),
+  };
 }
 
 function parse(sent: string): Record<string, string> {
@@ -210,8 +219,7 @@ describe("an operation that never succeeded", () => {
     expect(new Set(statuses)).toEqual(new Set(["inconclusive", "skipped"]));
     expect(summary.untested).toEqual([{
       operation: "GET /orders/{server_id}",
-      reason:
-        'GET /orders/{server_id} never succeeded: 404 for server_id=sample "no such server"; ' +
+      reason: 'GET /orders/{server_id} answered 404 for server_id=sample "no such server"; ' +
         "give --value server_id=…",
     }]);
     expect(summary.areas).toEqual([]);
@@ -230,7 +238,7 @@ describe("an operation that never succeeded", () => {
       folder({ "openapi.json": documentOf(paths) }),
       ...["run", "--target", url],
     );
-    expect(stdout.match(/never succeeded/g)).toHaveLength(1);
+    expect(stdout.match(/GET \/orders\/\{server_id\} answered 404/g)).toHaveLength(1);
     expect(stdout).toContain("give --value server_id=…");
   });
 });
@@ -256,4 +264,92 @@ test("--as-documented sends nothing before the run", async () => {
   const filter = ["--filter", "as documented", "--as-documented"];
   const { lines } = await run(paths, () => [200, []], ...filter);
   expect(lines).toEqual(["GET /things"]);
+});
+
+test("a deletion gets a record of its own, and the others keep theirs", async () => {
+  const records = new Map<number, object>();
+  let last = 0;
+  const thing = { "application/json": { schema: { type: "object", properties: { note: text } } } };
+  const paths = {
+    "/things": { get: answers(200), post: { requestBody: { content: thing }, ...answers(201) } },
+    "/things/{id}": {
+      ...inPath("id"),
+      get: answers(200, 404),
+      delete: answers(204, 404),
+    },
+  };
+  const { executions, scenarios } = await run(paths, (line) => {
+    const id = Number(line.split("/")[2]);
+    if (line.startsWith("POST")) {
+      records.set(++last, { id: last });
+      return [201, { id: last }];
+    }
+    if (line === "GET /things") return [200, [...records.values()]];
+    if (!records.has(id)) return [404];
+    if (line.startsWith("DELETE")) records.delete(id);
+    return [line.startsWith("DELETE") ? 204 : 200, { id }];
+  });
+  const good = executions.filter((_one: unknown, n: number) => scenarios[n].family === "good_case");
+  const statuses = good.map(({ status }: { status: string }) => status);
+  expect(statuses).toEqual(["passed", "passed", "passed", "passed"]);
+});
+
+test("the operation that ends the login is named, and what follows is not tested", async () => {
+  const guarded = { security: [{ key: [] }], ...answers(200, 401) };
+  const paths = {
+    "/me": { get: guarded },
+    "/rooms": { post: guarded },
+    "/rooms/{id}": { ...inPath("id"), put: guarded },
+  };
+  let isOver = false;
+  const login = ["--as", "alice=Authorization: Bearer a"];
+  const { summary } = await run(paths, (line) => {
+    if (line.startsWith("POST /rooms")) isOver = true;
+    return [isOver && !line.startsWith("POST /rooms") ? 401 : 200];
+  }, ...login);
+  const reason = summary.untested.find(({ operation }: { operation: string }) =>
+    operation === "PUT /rooms/{id}"
+  )?.reason;
+  expect(reason).toBe(
+    "PUT /rooms/{id} was not sent: POST /rooms had ended the login of alice; " +
+      "give a new login, and leave it out",
+  );
+});
+
+test("a given value reaches the members of a nested body, and a given parameter is not asked for", async () => {
+  const zone = {
+    type: "object",
+    properties: {
+      name: text,
+      records: { type: "array", items: { required: ["name"], properties: { name: text } } },
+    },
+  };
+  const paths = {
+    "/servers/{server_id}/zones": {
+      ...inPath("server_id"),
+      post: {
+        requestBody: { content: { "application/json": { schema: zone } } },
+        ...answers(201, 422),
+      },
+    },
+    "/servers/{server_id}/zones/{zone_id}": {
+      parameters: [...inPath("server_id").parameters, ...inPath("zone_id").parameters],
+      put: answers(200, 404),
+    },
+  };
+  const { summary } = await run(
+    paths,
+    (line, sent) => {
+      if (!line.startsWith("POST /servers/local/zones")) return [404];
+      const { records } = sent as unknown as { records: { name: string }[] };
+      return sent.name === "a.example." && records[0]!.name === "a.example." ? [201] : [422];
+    },
+    ...["--value", "server_id=local", "--value", "name=a.example."],
+  );
+  expect(summary.untested).toMatchObject([
+    {
+      operation: "PUT /servers/{server_id}/zones/{zone_id}",
+      reason: expect.stringContaining("give --value zone_id="),
+    },
+  ]);
 });

@@ -11,12 +11,13 @@ const json = (properties: object, required: string[] = []) => ({
   },
 });
 const text = { type: "string" };
+const number = { type: "integer" };
 const bearer = { securitySchemes: { key: { type: "http", scheme: "bearer" } } };
 const guarded = { security: [{ key: [] }] };
 
 type Answer = [number, unknown?];
 type Handler = (
-  call: { line: string; sent: Record<string, unknown>; request: IncomingMessage },
+  call: { line: string; body: string; sent: Record<string, unknown>; request: IncomingMessage },
 ) => Answer | Promise<Answer>;
 
 /** The verdicts and reasons of one family, by operation. */
@@ -24,7 +25,7 @@ async function run(family: string, paths: object, handler: Handler, ...argv: str
   const { url } = await serve(async (request, response, body) => {
     const sent = parse(body);
     const line = `${request.method} ${request.url}`;
-    const [status, value = {}] = await handler({ line, sent, request });
+    const [status, value = {}] = await handler({ line, body, sent, request });
     response.writeHead(status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(value));
   });
@@ -100,11 +101,12 @@ describe("SQL injection by behaviour", () => {
 
 describe("forged tokens", () => {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const signed = (key: string) => {
-    const unsigned = `${part({ alg: "HS256", typ: "JWT" })}.${part({ sub: "alice", exp: 4e9 })}`;
+  const signed = (key: string, claims: object = { sub: "alice", exp: 4e9 }) => {
+    const unsigned = `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}`;
     return `${unsigned}.${createHmac("sha256", key).update(unsigned).digest("base64url")}`;
   };
   const STRONG = "kP0-9vR_d8Qq2Lr7mZx41";
+  const ISSUED = 1_795_000_000;
 
   /** A service that checks its tokens, but for one thing. */
   const service = (key: string, flaw: string): Handler => ({ request }) => {
@@ -112,10 +114,11 @@ describe("forged tokens", () => {
     if (!token) return [401];
     const [head = "", claims = "", signature = ""] = token.split(".");
     const { alg } = JSON.parse(Buffer.from(head, "base64url").toString());
-    const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString());
+    const { exp, iat } = JSON.parse(Buffer.from(claims, "base64url").toString());
     const right = createHmac("sha256", key).update(`${head}.${claims}`).digest("base64url");
     if (alg === "none") return flaw === "none" ? [200] : [401];
     if (signature !== right && flaw !== "signature") return [401];
+    if (iat !== undefined && iat < ISSUED && flaw !== "endless") return [401];
     return exp < 2e9 && flaw !== "expired" ? [401] : [200];
   };
 
@@ -132,6 +135,18 @@ describe("forged tokens", () => {
     const paths = { "/me": { get: { ...guarded, ...ok } } };
     const login = ["--as", `alice=Authorization: Bearer ${signed(key)}`];
     const found = await run(`forged_token_${kind}`, paths, service(key, flaw), ...login);
+    expect(found).toMatchObject([{ status: verdict }]);
+  });
+
+  test.each<[string, object, string, string]>([
+    ["that asks how old it is", { iat: ISSUED }, "", "passed"],
+    ["that does not", { iat: ISSUED }, "endless", "failed"],
+    ["whose tokens end", { iat: ISSUED, exp: 4e9 }, "endless", "inconclusive"],
+  ])("an old token without an end at a service %s: %4$s", async (_name, claims, flaw, verdict) => {
+    const paths = { "/me": { get: { ...guarded, ...ok } } };
+    const token = signed("secret123", { sub: "alice", ...claims });
+    const login = ["--as", `alice=Authorization: Bearer ${token}`];
+    const found = await run("forged_token_endless", paths, service("secret123", flaw), ...login);
     expect(found).toMatchObject([{ status: verdict }]);
   });
 
@@ -239,6 +254,137 @@ describe("what belongs to one login alone", () => {
   );
 });
 
+test.each<[string, (sent: Record<string, unknown>) => object, string]>([
+  ["stores it", (sent) => ({ user: { id: 1, admin: sent.admin ?? false }, sent }), "failed"],
+  ["ignores it", (sent) => ({ user: { id: 1, admin: false }, sent }), "passed"],
+  ["echoes it", (sent) => ({ ...sent }), "passed"],
+  ["makes everybody one", () => ({ user: { id: 1, admin: true } }), "passed"],
+])("a privilege in a registration whose answer %s: %3$s", async (_name, answer, verdict) => {
+  const paths = { "/register": { post: { ...json({ username: text }, ["username"]), ...ok } } };
+  // Node cannot write the 5,000 nested arrays of another scenario back.
+  const only = ["--filter", "Giving oneself a role"];
+  const found = await run("granted_on_create", paths, ({ sent }) => [200, answer(sent)], ...only);
+  expect(found).toMatchObject([{ status: verdict }]);
+});
+
+describe("the name of a user in the address of a change", () => {
+  const name = { name: "username", in: "path", required: true, schema: text };
+  const paths = {
+    "/users": { post: { ...json({ username: text }, ["username"]), ...ok }, get: ok },
+    "/users/{username}": { parameters: [name], get: { ...guarded, ...ok } },
+    "/users/{username}/contact": {
+      parameters: [name],
+      put: { ...guarded, ...json({ contact: text, pin: text }, ["contact"]), ...ok },
+    },
+  };
+  const logins = [
+    ...["--as", "alice=Authorization: Bearer alice", "--as", "bob=Authorization: Bearer bob"],
+    ...["--as-value", "alice.username=alice", "--as-value", "bob.username=bob"],
+  ];
+
+  /** A service that shows the contact or hides it, and changes the named user, the caller or nobody. */
+  const service = (changed: "named" | "caller" | "own", shows: boolean): Handler => {
+    const contacts = new Map([["alice", "a"], ["bob", "b"]]);
+    return ({ line, sent, request }) => {
+      const caller = /^Bearer (alice|bob)$/.exec(request.headers.authorization ?? "")?.[1];
+      const [, list, user, verb] = line.split(" ")[1]!.split("/");
+      if (list !== "users") return [404];
+      if (!user) return line.startsWith("GET") ? [200, [...contacts.keys()]] : [200];
+      if (!caller) return [401];
+      if (!contacts.has(user) && !(verb && changed === "caller")) return [404];
+      if (!verb) {
+        return [200, shows ? { username: user, contact: contacts.get(user) } : { username: user }];
+      }
+      if (typeof sent.contact !== "string") return [400];
+      if (changed === "own" && caller !== user) return [403];
+      contacts.set(changed === "named" ? user : caller, `${sent.contact} of ${Math.random()}`);
+      return [200];
+    };
+  };
+
+  test.each<[string, "named" | "caller" | "own", boolean, string]>([
+    ["changes the named user, as its record shows", "named", true, "failed"],
+    ["changes the named user, and no record shows it", "named", false, "failed"],
+    ["takes the user from the login", "caller", true, "inconclusive"],
+    ["takes the user from the login, and no record shows it", "caller", false, "inconclusive"],
+    ["refuses all but the named user", "own", true, "passed"],
+  ])("%s: %4$s", async (_name, changed, shows, verdict) => {
+    const found = await run("foreign_value", paths, service(changed, shows), ...logins);
+    expect(found.filter((one: { operation: string }) => one.operation.startsWith("PUT")))
+      .toMatchObject([{ status: verdict }]);
+  });
+});
+
+test.each<[string, "body" | "login" | "refused", string]>([
+  ["the body", "body", "failed"],
+  ["the login", "login", "passed"],
+  ["the login, and refuses another name", "refused", "passed"],
+])("a service that finds the record to change by %s: %3$s", async (_name, by, verdict) => {
+  const paths = {
+    "/profile": {
+      get: { ...guarded, ...ok },
+      put: { ...guarded, ...json({ username: text, city: text }, ["username", "city"]), ...ok },
+    },
+  };
+  const cities = new Map([["alice", "Rome"], ["bob", "Oslo"]]);
+  const found = await run(
+    "foreign_field",
+    paths,
+    ({ line, sent, request }) => {
+      const caller = /^Bearer (alice|bob)$/.exec(request.headers.authorization ?? "")?.[1];
+      if (!caller) return [401];
+      if (line.startsWith("GET")) return [200, { username: caller, city: cities.get(caller) }];
+      const username = String(sent.username);
+      if (by === "refused" && username !== caller) return [403];
+      cities.set(by === "body" ? username : caller, String(sent.city));
+      return [200];
+    },
+    ...["--as", "alice=Authorization: Bearer alice", "--as", "bob=Authorization: Bearer bob"],
+    ...["--as-value", "alice.username=alice", "--as-value", "bob.username=bob"],
+  );
+  expect(found).toMatchObject([{ status: verdict }]);
+});
+
+describe("a record that another user is shown", () => {
+  const inPath = (name: string) => ({ name, in: "path", required: true, schema: text });
+  const pathsOf = (things: string, withList: boolean) => ({
+    [`/${things}`]: {
+      post: { ...guarded, ...json({ text }, ["text"]), ...ok },
+      ...(withList ? { get: { ...guarded, ...ok } } : {}),
+    },
+    [`/${things}/{id}`]: { parameters: [inPath("id")], get: { ...guarded, ...ok } },
+    [`/${things}/{id}/like`]: { parameters: [inPath("id")], post: { ...guarded, ...ok } },
+  });
+  const logins = [
+    ...["--as", "alice=Authorization: Bearer alice", "--as", "bob=Authorization: Bearer bob"],
+  ];
+
+  test.each<[string, string, "all" | "own" | null, object, string]>([
+    ["comments without a list", "comments", null, {}, "inconclusive"],
+    ["comments in a list for everybody", "comments", "all", {}, "inconclusive"],
+    ["comments in a list of one's own", "comments", "own", {}, "failed"],
+    ["comments with a mail address", "comments", "all", { email: "a@example.com" }, "failed"],
+    ["orders without a list", "orders", null, {}, "failed"],
+  ])("%s: %5$s", async (_name, things, list, more, verdict) => {
+    const records = new Map<string, { owner: string; text: unknown }>();
+    const found = await run("foreign_record", pathsOf(things, list !== null), (call) => {
+      const { line, sent, request } = call;
+      const owner = request.headers.authorization ?? "";
+      const [, , id] = line.split(" ")[1]!.split("/");
+      if (owner === "") return [401];
+      if (id) return records.has(id) ? [200, { id, ...records.get(id), ...more }] : [404];
+      if (line.startsWith("POST")) {
+        const made = String(records.size + 1);
+        records.set(made, { owner, text: sent.text });
+        return [200, { id: made }];
+      }
+      const shown = [...records].filter(([, one]) => list === "all" || one.owner === owner);
+      return [200, shown.map(([made, one]) => ({ id: made, ...one }))];
+    }, ...logins);
+    expect(found.map((one: { status: string }) => one.status)).toEqual([verdict, verdict]);
+  });
+});
+
 describe("a race that was generated", () => {
   const paths = { "/vouchers/redeem": { post: { ...json({ voucher: text }), ...ok } } };
 
@@ -268,10 +414,446 @@ describe("a race that was generated", () => {
         return () => first ? (first = false, [200]) : [400];
       },
       "inconclusive",
-      /^Proves nothing: all 10 were refused \(400\)/,
+      /^Proves nothing: all ten were refused \(400\)/,
     ],
   ])("%s: %s", async (_name, service, verdict, reason) => {
     const found = await run("double_submit", paths, service(), "--filter", "ten times");
     expect(found).toMatchObject([{ status: verdict, reason: expect.stringMatching(reason) }]);
   });
+});
+
+describe("--try login-limit", () => {
+  const paths = { "/login": { post: { ...json({ username: text, password: text }), ...ok } } };
+
+  test.each<[string, (n: number) => Answer, string]>([
+    ["that is never limited", () => [401], "failed"],
+    ["that answers 429 after five", (n) => [n > 5 ? 429 : 401], "passed"],
+    ["that locks the user", (n) => [n > 8 ? 423 : 401], "passed"],
+    ["that lets everybody in", () => [200], "inconclusive"],
+    ["that refuses with 200", () => [200, { status: "fail" }], "failed"],
+    ["that crashes", (n) => [n > 3 ? 500 : 401], "inconclusive"],
+  ])("a login %s: %3$s", async (_name, answer, verdict) => {
+    let wrong = 0;
+    const found = await run("login_limit", paths, ({ sent }) => {
+      const isTry = String(sent.password).startsWith("wrong-");
+      return isTry ? answer(++wrong) : [200];
+    }, ...["--try", "login-limit", "--filter", "wrong passwords"]);
+    expect(found).toMatchObject([{ status: verdict }]);
+    expect(wrong).toBeLessThanOrEqual(20);
+  });
+
+  test("is left out without the option, and a wrong word is refused", async () => {
+    expect(await run("login_limit", paths, () => [401])).toEqual([]);
+    const { code, stderr } = await tool(folder(), "run", "--try", "fast-sql");
+    expect(code).toBe(3);
+    expect(stderr).toContain("Choose from login-limit, slow-sql");
+  });
+});
+
+describe("--try slow-sql", () => {
+  const search = {
+    "/search": { get: { parameters: [{ name: "q", in: "query", schema: text }], ...ok } },
+  };
+  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  test.each<[string, (q: string) => number, string]>([
+    ["that waits for it", (q) => Number(/pg_sleep\((\d)\)/.exec(q)?.[1] ?? 0) * 1_000, "failed"],
+    ["that is slow for every quote", (q) => q.includes("'") ? 1_600 : 0, "inconclusive"],
+    ["that looks for the text", () => 0, "passed"],
+  ])("a query %s: %3$s", async (_name, delay, verdict) => {
+    const found = await run("sql_injection_by_time", search, async ({ line }) => {
+      await wait(delay(decodeURIComponent(line)));
+      return [200, []];
+    }, ...["--try", "slow-sql", "--filter", "wait through"]);
+    expect(found).toMatchObject([{ status: verdict }]);
+  });
+});
+
+test.each([["takes it", [200], "failed"], ["refuses it", [400], "passed"]] as const)(
+  "an order of zero tickets where the service %s: %3$s",
+  async (_name, answer, verdict) => {
+    const paths = { "/orders": { post: { ...json({ tickets: { type: "integer" } }), ...ok } } };
+    const found = await run(
+      "zero_amount",
+      paths,
+      ({ sent }) => Number(sent.tickets) === 0 ? [...answer] : [200],
+      ...["--filter", "a zero as"],
+    );
+    expect(found).toMatchObject([{ status: verdict }]);
+  },
+);
+
+test("a documented minimum of zero is no finding", async () => {
+  const tickets = { type: "integer", minimum: 0 };
+  const paths = { "/orders": { post: { ...json({ tickets }), ...ok } } };
+  expect(await run("zero_amount", paths, () => [200])).toEqual([]);
+});
+
+test("a login by a form tells which users exist", async () => {
+  const schema = { type: "object", properties: { username: text, password: text } };
+  const form = { requestBody: { content: { "application/x-www-form-urlencoded": { schema } } } };
+  const paths = { "/login": { post: { ...form, ...ok } }, "/users": { get: ok } };
+  const found = await run("user_enumeration", paths, ({ line, body }) => {
+    if (line === "GET /users") return [200, [{ username: "ann" }]];
+    return [401, { detail: body.includes("username=ann&") ? "wrong password" : "no such user" }];
+  });
+  expect(found).toMatchObject([{ status: "failed" }]);
+});
+
+test("a field that becomes part of a command line is found", async () => {
+  const paths = { "/ping": { post: { ...json({ host: text }, ["host"]), ...ok } } };
+  const found = await run("field_command", paths, ({ sent }) => {
+    const parts = /expr (\d+) \\\* (\d+)/.exec(String(sent.host));
+    return [200, { stdout: parts ? String(Number(parts[1]) * Number(parts[2])) : "" }];
+  });
+  expect(found).toMatchObject([{ status: "failed" }]);
+});
+
+describe("the inside of the service", () => {
+  const things = {
+    parameters: [{ name: "q", in: "query", schema: text }],
+    ...ok,
+  };
+  const paths = { "/things": { get: things }, "/others": { get: things } };
+  const trace = "Error: no\n    at run (/srv/app.js:10:3)\n    at main (/srv/app.js:2:1)";
+
+  async function findings(answer: (line: string) => [number, string]) {
+    const { url } = await serve((request, response) => {
+      const [status, body] = answer(request.url ?? "");
+      response.writeHead(status, { "Content-Type": "text/html" }).end(body);
+    });
+    const document = { openapi: "3.1.0", info: { title: "x", version: "1" }, paths };
+    const argv = ["run", "--target", url, "--output", "json", ...PLAY];
+    const { stdout } = await tool(folder({ "openapi.json": document }), ...argv);
+    return JSON.parse(stdout).findings;
+  }
+
+  test("a stack trace in crashes is one more finding, for the whole target", async () => {
+    const found = await findings((line) => line.includes("%27") ? [500, trace] : [200, "[]"]);
+    const leaks = found.filter(({ family }: { family: string }) => family === "leaking_message");
+    expect(leaks).toMatchObject([{ severity: "medium", cwe: "CWE-209" }]);
+    expect(leaks[0].title).toContain("shows a stack trace");
+    const crashes = found.filter(({ cwe }: { cwe: string }) => cwe === "CWE-755");
+    expect(crashes.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ["a page for developers", "<title>IndexError // Werkzeug Debugger</title>", "debug page"],
+    ["a message of SQLite", 'near "x": syntax error', "database error"],
+    [
+      "Express' page",
+      "<pre>Error: no<br> &nbsp; &nbsp;at run (/srv/a.js:1:2)</pre>",
+      "stack trace",
+    ],
+  ])("%s in a refusal is a finding", async (_name, body, words) => {
+    const found = await findings((line) => line.includes("%27") ? [400, body] : [200, "[]"]);
+    expect(found.map(({ title }: { title: string }) => title).join()).toContain(`shows a ${words}`);
+  });
+});
+
+test.each([
+  [{ PATH: "/bin", HOME: "/root", PWD: "/srv" }, "failed"],
+  [{ PATH: "/bin" }, "passed"],
+  [{ pwd: "/srv" }, "passed"],
+])("an answer with %o: %s", async (answer, verdict) => {
+  const found = await run("secrets_shown", { "/debug": { get: ok } }, () => [200, answer]);
+  expect(found).toMatchObject([{ status: verdict }]);
+});
+
+test("a token for another audience, signed with a guessed key, is refused", async () => {
+  const paths = { "/me": { get: { ...guarded, ...ok } } };
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const unsigned = `${encode({ alg: "HS256" })}.${encode({ sub: "a", aud: "shop" })}`;
+  const token = `${unsigned}.${
+    createHmac("sha256", "secret").update(unsigned).digest("base64url")
+  }`;
+  const login = ["--as", `alice=Authorization: Bearer ${token}`];
+  for (const [isChecked, verdict] of [[true, "passed"], [false, "failed"]] as const) {
+    const found = await run("forged_token_audience", paths, ({ request }) => {
+      const claims = request.headers.authorization?.split(".")[1];
+      if (claims === undefined) return [401];
+      const { aud } = JSON.parse(Buffer.from(claims, "base64url").toString());
+      return [isChecked && aud !== "shop" ? 401 : 200];
+    }, ...login);
+    expect(found).toMatchObject([{ status: verdict }]);
+  }
+});
+
+test("a rule for the characters of a password is no injection", async () => {
+  const paths = { "/validate": { post: { ...json({ password: text }, ["password"]), ...ok } } };
+  const found = await run("sql_injection", paths, ({ sent }) => {
+    return [/[^\w]|sample|horse/.test(String(sent.password)) ? 200 : 400];
+  });
+  expect(found).toMatchObject([{ status: "passed" }]);
+});
+
+test("where nobody asks for a login, a wrong one is the same finding", async () => {
+  const { url } = await serve((_request, response) => response.end("[]"));
+  const document = {
+    openapi: "3.1.0",
+    info: { title: "x", version: "1" },
+    components: bearer,
+    paths: { "/orders": { get: { ...guarded, ...ok } }, "/health": { get: { ...guarded, ...ok } } },
+  };
+  const argv = ["run", "--target", url, "--output", "json"];
+  const { stdout } = await tool(folder({ "openapi.json": document }), ...argv);
+  const found = JSON.parse(stdout).findings.filter(({ family }: { family: string }) =>
+    family.startsWith("auth_")
+  );
+  expect(found).toMatchObject([{ family: "auth_missing", operation: "GET /orders" }]);
+  expect(found[0].also).toHaveLength(2);
+});
+
+describe("--try slow-pattern", () => {
+  const paths = { "/mails": { post: { ...json({ mail: text }), ...ok } } };
+  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  test.each<[string, (mail: string) => number, string]>([
+    ["tries every way to split it", (mail) => /^a{23,}!$/.test(mail) ? 1_600 : 0, "failed"],
+    ["is slow for short ones too", () => 1_600, "inconclusive"],
+    ["reads it once", () => 0, "passed"],
+  ])("a text that almost matches, where the service %s: %3$s", async (_name, delay, verdict) => {
+    const found = await run("slow_pattern", paths, async ({ sent }) => {
+      await wait(delay(String(sent.mail)));
+      return /!$/.test(String(sent.mail)) ? [400] : [200];
+    }, ...["--try", "slow-pattern", "--filter", "busy with"]);
+    expect(found).toMatchObject([{ status: verdict }]);
+    const [{ reason }] = found;
+    if (verdict === "failed") expect(reason).toContain("a pattern tries every way to split");
+  });
+});
+
+describe("--try login-limit and codes", () => {
+  const pin = { type: "string", pattern: "^\\d{4}$" };
+  const paths = {
+    "/forgot-password": { post: { ...json({ username: text }), ...ok } },
+    "/reset-password": { post: { ...json({ username: text, pin, password: text }), ...ok } },
+  };
+
+  test.each<[string, (n: number) => Answer, string]>([
+    ["that is never limited", () => [400, { error: "Invalid reset PIN" }], "failed"],
+    ["that ends after three", (n) => [n > 3 ? 429 : 400, { error: "Invalid PIN" }], "passed"],
+    ["of another form", () => [400, { error: "pin must have 6 digits" }], "inconclusive"],
+    ["that always fits", () => [200], "inconclusive"],
+  ])("a code %s: %3$s", async (_name, answer, verdict) => {
+    const codes: unknown[] = [];
+    let asked = 0;
+    const found = await run("code_limit", paths, ({ line, sent }) => {
+      if (line.endsWith("forgot-password")) {
+        asked++;
+        return [200];
+      }
+      codes.push(sent.pin);
+      if (sent.pin !== "0000") return [200];
+      return answer(codes.filter((code) => code === "0000").length);
+    }, ...["--try", "login-limit", "--filter", "wrong codes"]);
+    expect(found).toMatchObject([{ status: verdict, operation: "POST /reset-password" }]);
+    expect(asked).toBeGreaterThan(0);
+    expect(codes.filter((code) => code === "0000").length).toBeLessThanOrEqual(20);
+  });
+});
+
+describe("addresses of the server's own machine", () => {
+  const url = { type: "string", format: "uri" };
+  const paths = {
+    "/import": { post: { ...json({ image_url: url }, ["image_url"]), ...ok } },
+    "/preview": { get: { parameters: [{ name: "url", in: "query", schema: url }], ...ok } },
+  };
+  const LISTENER = /^http:\/\/127\.0\.0\.1:\d+\/called$/;
+
+  const CASES: [string, (address: string) => Promise<Answer>, string][] = [
+    ["opens every address", async (address) => {
+      if (!LISTENER.test(address)) return [502];
+      return [200, { text: await (await fetch(address)).text() }];
+    }, "failed"],
+    ["opens it after its answer", (address) => {
+      if (LISTENER.test(address)) setTimeout(() => void fetch(address), 50);
+      return Promise.resolve([202]);
+    }, "failed"],
+    ["refuses it", (address) => Promise.resolve([LISTENER.test(address) ? 400 : 200]), "passed"],
+    ["never opens one", () => Promise.resolve([200]), "passed"],
+    ["refuses every address", () => Promise.resolve([400]), "inconclusive"],
+  ];
+  test.each(CASES)("a service that %s: %3$s", async (_name, open, verdict) => {
+    const found = await run("call_back", paths, ({ line, sent }) => {
+      const inQuery = new URL(line.split(" ")[1]!, "http://x").searchParams.get("url");
+      return open(String(sent.image_url ?? inQuery));
+    }, ...["--filter", "its own machine"]);
+    expect(found).toMatchObject([
+      { status: verdict, operation: "POST /import" },
+      { status: verdict, operation: "GET /preview" },
+    ]);
+  });
+});
+
+test.each([["takes it", 200, "failed"], ["refuses it", 422, "passed"]] as const)(
+  "a payment to nobody where the service %s: %3$s",
+  async (_name, status, verdict) => {
+    const body = json({
+      to_account: { ...text, example: "1234567890" },
+      amount: { type: "number" },
+    });
+    const paths = { "/transfer": { post: { ...body, ...ok } } };
+    const found = await run(
+      "unknown_recipient",
+      paths,
+      ({ sent }) => sent.to_account === "1234567890" ? [200] : [status],
+      ...["--filter", "does not exist with"],
+    );
+    expect(found).toMatchObject([{ status: verdict }]);
+  },
+);
+
+test.each([["takes it", 200, "failed"], ["refuses it", 422, "passed"]] as const)(
+  "a card with a limit below zero where the service %s: %3$s",
+  async (_name, status, verdict) => {
+    const paths = { "/cards": { post: { ...json({ card_limit: { type: "number" } }), ...ok } } };
+    const found = await run(
+      "negative_amount",
+      paths,
+      ({ sent }) => Number(sent.card_limit) < 0 ? [status] : [200],
+      ...["--filter", "a negative"],
+    );
+    expect(found).toMatchObject([{ status: verdict }]);
+  },
+);
+
+test.each(["to", "iban", "recipient"])("a payment with %s may leave the service", async (name) => {
+  const body = json({ [name]: { ...text, example: "ann" }, amount: { type: "number" } });
+  const paths = { "/transfer": { post: { ...body, ...ok } } };
+  expect(await run("unknown_recipient", paths, () => [200])).toEqual([]);
+});
+
+describe("deleting what one may not change", () => {
+  const id = { parameters: [{ name: "id", in: "path", required: true, schema: text }] };
+  const paths = {
+    "/menu": { get: ok, post: { ...json({ title: text }), ...guarded, ...ok } },
+    "/menu/{id}": {
+      ...id,
+      put: { ...json({ title: text }), ...guarded, ...ok },
+      delete: { ...guarded, ...ok },
+    },
+  };
+
+  test.each<[string, { put: number; delete: number; later?: number }, string[]]>([
+    ["only the deletion is open", { put: 403, delete: 204 }, ["failed"]],
+    ["both are open", { put: 200, delete: 204 }, []],
+    ["the deletion is refused later", { put: 403, delete: 204, later: 403 }, ["passed"]],
+    ["nothing is left to delete", { put: 403, delete: 204, later: 404 }, ["inconclusive"]],
+    ["the change is refused for its form", { put: 422, delete: 204 }, ["inconclusive"]],
+  ])("where %s: %3$j", async (_name, statuses, verdicts) => {
+    let deleted = 0;
+    const found = await run("uneven_rights", paths, ({ line, request }) => {
+      if (request.headers.authorization === undefined && !line.startsWith("GET")) return [401];
+      if (line.startsWith("GET")) return [200, [{ id: "m1" }, { id: "m2" }]];
+      if (line.startsWith("POST")) return [403];
+      if (line.startsWith("PUT")) return [statuses.put];
+      return [++deleted > 1 ? statuses.later ?? statuses.delete : statuses.delete];
+    }, ...["--as", "alice=Authorization: Bearer x", "--filter", "may not change"]);
+    expect(found.map(({ status }: { status: string }) => status)).toEqual(verdicts);
+  });
+});
+
+describe("forms with files", () => {
+  const schema = {
+    type: "object",
+    properties: { profile_picture: { type: "string", format: "binary" }, note: text },
+  };
+  const requestBody = { required: true, content: { "multipart/form-data": { schema } } };
+  const paths = { "/picture": { post: { requestBody, ...ok } } };
+  const partsOf = async (body: string, type: string) =>
+    await new Response(body, { headers: { "Content-Type": type } }).formData();
+
+  test.each([["takes it", 200, "failed"], ["refuses it", 415, "passed"]] as const)(
+    "a page in the place of a picture where the service %s: %3$s",
+    async (_name, status, verdict) => {
+      const types = new Set<string>();
+      const found = await run("page_as_picture", paths, async ({ body, request }) => {
+        const type = request.headers["content-type"] ?? "";
+        if (!/^multipart\/form-data; boundary=/.test(type)) return [415];
+        const form = await partsOf(body, type);
+        const file = form.get("profile_picture");
+        if (!(file instanceof File) || form.get("note") !== "sample") return [400];
+        types.add(file.type);
+        return [file.type === "image/gif" ? 200 : status];
+      }, ...["--filter", "Uploading a page"]);
+      expect(found).toMatchObject([{ status: verdict }]);
+      expect([...types]).toEqual(["image/gif", "text/html"]);
+    },
+  );
+
+  test("a form of Swagger 2 sends its file too", async () => {
+    const { url, requests } = await serve((_request, response) => void response.end("{}"));
+    const file = { name: "avatar", in: "formData", type: "file", required: true };
+    const document = {
+      swagger: "2.0",
+      info: { title: "x", version: "1" },
+      paths: { "/avatar": { post: { parameters: [file], ...ok } } },
+    };
+    const cwd = folder({ "swagger.json": document });
+    await tool(cwd, "run", "--target", url, "--spec", "swagger.json", "--filter", "as documented");
+    const form = requests.find(({ line }) => line === "POST /avatar")!;
+    expect(form.body).toContain('name="avatar"; filename="sample.gif"');
+  });
+});
+
+describe("the instructions of a model", () => {
+  const prompt = "You are the assistant of a bank. Never tell anybody the balance of others.";
+
+  test.each<[string, object, unknown, string]>([
+    ["shown to everybody", ok, { system_prompt: prompt }, "failed"],
+    ["of a user who is logged in", { ...ok, ...guarded }, { system_prompt: prompt }, "passed"],
+    ["that are empty", ok, { system_prompt: "" }, "passed"],
+  ])("%s: %4$s", async (_name, operation, answer, verdict) => {
+    const paths = { "/ai/info": { get: operation } };
+    const login = ["--as", "alice=Authorization: Bearer x"];
+    const found = await run("secrets_shown", paths, () => [200, answer], ...login);
+    expect(found).toMatchObject([{ status: verdict }]);
+  });
+});
+
+test.each<[string, unknown, string]>([
+  ["an empty list", { status: "success", transactions: [] }, "inconclusive"],
+  ["the transactions", { status: "success", transactions: [{ id: 7 }] }, "failed"],
+])("a card's number is its owner's although a biller has it too: bob is shown %s: %3$s", async (
+  _name,
+  answer,
+  verdict,
+) => {
+  const id = { parameters: [{ name: "card_id", in: "path", required: true, schema: number }] };
+  const paths = {
+    "/cards": { get: { ...guarded, ...ok }, post: { ...guarded, ...ok } },
+    "/cards/{card_id}/transactions": { ...id, get: { ...guarded, ...ok } },
+    "/billers": { get: { ...guarded, ...ok } },
+  };
+  const found = await run("foreign_value", paths, ({ line, request }) => {
+    const isAlice = request.headers.authorization === "a";
+    if (line === "GET /billers") return [200, [{ id: 1 }]];
+    if (line === "POST /cards") return [201, { id: 1 }];
+    if (line === "GET /cards") return [200, isAlice ? [{ id: 1 }] : []];
+    return line === "GET /cards/1/transactions" ? [200, answer] : [404];
+  }, ...["--as", "alice=Authorization: a", "--as", "bob=Authorization: b"]);
+  expect(found).toMatchObject([{ status: verdict }]);
+});
+
+test("what takes the service away from everybody is not sent with a login, and is named", async () => {
+  const paths = {
+    "/maintenance": { post: { ...json({ on: { type: "boolean" } }), ...guarded, ...ok } },
+    "/things": { get: { ...guarded, ...ok } },
+  };
+  const { url, requests } = await serve((request, response) => {
+    response.statusCode = request.headers.authorization === undefined ? 401 : 200;
+    response.end("{}");
+  });
+  const info = { title: "x", version: "1" };
+  const document = { openapi: "3.1.0", info, components: bearer, paths };
+  const cwd = folder({ "openapi.json": document });
+  const login = ["--as", "alice=Authorization: Bearer x"];
+  const { stdout } = await tool(cwd, "run", "--target", url, "--output", "json", ...login);
+  const sent = requests.filter(({ line }) => line === "POST /maintenance");
+  expect(sent.length).toBeGreaterThan(0);
+  expect(sent.some(({ headers }) => headers.includes("Bearer x"))).toBe(false);
+  expect(JSON.parse(stdout).summary.untested).toMatchObject([
+    { operation: "POST /maintenance", reason: expect.stringContaining("was not sent") },
+  ]);
 });

@@ -62,11 +62,21 @@ describe("the verdict of a race", () => {
       "failed",
       "fail with 500",
     ],
-    ["no winner", () => 409, "passed", "vacuous"],
+    ["no winner", () => 409, "passed", "vacuous: all ten were refused (409)"],
     ["all rate limited", () => 429, "passed", "rate limited"],
     ["all redirected", () => 302, "passed", "redirected"],
-    ["one winner and redirected losers", (n: number) => n === 0 ? 201 : 303, "passed", "One of 10"],
-    ["two winners", (n: number) => n < 2 ? 204 : 409, "failed", "2 of 10"],
+    [
+      "one winner and redirected losers",
+      (n: number) => n === 0 ? 201 : 303,
+      "passed",
+      "Only one of ten",
+    ],
+    [
+      "two winners",
+      (n: number) => n < 2 ? 204 : 409,
+      "failed",
+      "2 of ten succeeded; only one should",
+    ],
   ])("%s", async (_name, statusOf, status, reason) => {
     let n = 0;
     const { url } = await serve((_request, response) => {

@@ -43,7 +43,7 @@ describe("rounds", () => {
     const { executions } = await runJson(execs({ ...race, rounds: 3 }), "--target", url);
     expect(executions[0]).toMatchObject({
       status: "failed",
-      reason: expect.stringMatching(/^In 3 of 3 rounds: 10 of 10 identical requests won/),
+      reason: expect.stringMatching(/^In 3 of 3 rounds: All ten succeeded; only one should/),
       evidence: { detection: { rounds: 3, failed: 3 } },
     });
     const lines = requests.map(({ line, headers, body }) =>
@@ -75,7 +75,7 @@ describe("rounds", () => {
     expect(executions[0]).toMatchObject({
       status: "passed",
       reason: expect.stringMatching(
-        /^In all 10 rounds: One of 10 .* in more than 28 % of the volleys/,
+        /^In all 10 rounds: Only one of ten .* in more than 28 % of the volleys/,
       ),
     });
   });
@@ -118,7 +118,7 @@ describe("check reads back the effect", () => {
     const { executions } = await runJson(execs({ ...race, check }), "--target", url);
     expect(executions[0]).toMatchObject({
       status: "failed",
-      reason: "One of 10 identical requests won; but GET /balance shows: " +
+      reason: "Only one of ten succeeded; but GET /balance shows: " +
         "/balance changed by 10 from 0 to 10, not by 1",
       evidence: { check: { before: "0", after: "10", held: false } },
     });

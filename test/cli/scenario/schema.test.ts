@@ -134,6 +134,7 @@ test("findings name the line", () => {
   expect(readDocument(text).findings).toEqual([{
     pointer: "/scenarios/0/priority",
     line,
+    column: 19,
     message: 'must be one of "critical", "high", "medium", "low"',
   }]);
 });

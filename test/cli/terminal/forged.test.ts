@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => gated.close());
 
-/** What a person sees on a terminal of 120 columns, line by line. */
+/** The lines that a person sees on a terminal of 120 columns. */
 function seen(printed: string): string[] {
   return stripVTControlCharacters(printed).split("\n").flatMap((line) =>
     line === "" ? [""] : line.match(/.{1,120}/gsu)!

@@ -14,13 +14,17 @@ test.each([
   ["tag\u{E0041}", "tag[U+E0041]"],
   ["no\u00A0break", "no[U+00A0]break"],
   ["two\nlines\tand a tab", "two\nlines\tand a tab"],
+  ["blank\u2800braille", "blank[U+2800]braille"],
+  [`a${"\u0301".repeat(9)}`, "a[9 combining marks]"],
+  ["p\u0430ypal.com", "p\u0430ypal[one word, two alphabets: Latin and Cyrillic].com"],
+  ["xn--80ak6aa92e.com", "xn--80ak6aa92e[a host name in another alphabet, encoded].com"],
   ["Grüße, 世界 🎉", "Grüße, 世界 🎉"],
 ])("visibleText() shows the hidden characters of %j", (text, shown) => {
   expect(visibleText(text)).toBe(shown);
 });
 
 test("visibleText() folds long runs of blanks", () => {
-  expect(visibleText(`a${" ".repeat(200)}rm -rf`)).toBe("a[200 blanks]rm -rf");
+  expect(visibleText(`a${" ".repeat(200)}rm -rf`)).toBe("a[200 spaces]rm -rf");
   expect(visibleText(`a${"\n".repeat(200)}rm -rf`)).toBe("a[200 blanks]\nrm -rf");
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { table } from "../../../cli/terminal/output.ts";
-import { displayWidth, fit } from "../../../cli/terminal/width.ts";
+import { breakAt, displayWidth, fit } from "../../../cli/terminal/width.ts";
 
 test.each([
   ["", 0],
@@ -26,6 +26,17 @@ test.each([
   expect(fit(line, width)).toBe(kept);
   expect(displayWidth(kept)).toBeLessThanOrEqual(width);
 });
+
+test.each(["✗", "│ ", "┌─┐", "α"])(
+  "a line that begins with %j breaks where the terminal does",
+  (head) => {
+    const line = head + "x".repeat(200);
+    const at = breakAt(line, 50);
+    expect(displayWidth(line.slice(0, at))).toBe(50);
+    expect(fit(line.slice(0, at), 50)).toBe(line.slice(0, at));
+    expect(displayWidth(fit(line, 50))).toBe(50);
+  },
+);
 
 test("table() aligns cells of any script and colour, without trailing blanks", () => {
   const lines = table([["读我", "a", ""], ["abcdef", "\x1b[31mb\x1b[39m", "c"]]).split("\n");

@@ -9,21 +9,31 @@ interface Counted {
   commits: number;
 }
 
-/** Counts what every database of the daemon runs, except the stream's own late writes. */
+/** Matches late work of databases: the stream, the word index and the notifications. */
+const LATE = /INTO (?:stream|actions_words)|\b(?:projected|notifications(?:_cursor)?)\b/;
+
+/** Counts what every database of the daemon runs, except late work. */
 async function count(work: () => Promise<void>): Promise<Counted> {
   const counted: Counted = { reads: [], commits: 0 };
   const { run, batch } = Connection.prototype;
   let inBatch = false;
   const spies = [
     vi.spyOn(Connection.prototype, "run").mockImplementation(function (this: Connection, one) {
-      if (!inBatch) counted.reads.push(/ FROM (\w+)/.exec(one.sql)?.[1] ?? one.sql);
+      if (!inBatch && !LATE.test(one.sql)) {
+        counted.reads.push(/ FROM (\w+)/.exec(one.sql)?.[1] ?? one.sql);
+      }
       return run.call(this, one);
     }),
-    vi.spyOn(Connection.prototype, "batch").mockImplementation(function (this: Connection, all) {
-      if (!all.some(({ sql }) => sql.includes("INTO stream"))) counted.commits++;
+    vi.spyOn(Connection.prototype, "batch").mockImplementation(function (
+      this: Connection,
+      all,
+      options,
+    ) {
+      // An empty batch only commits what is held.
+      if (all.length > 0 && !all.some(({ sql }) => LATE.test(sql))) counted.commits++;
       inBatch = true;
       try {
-        return batch.call(this, all);
+        return batch.call(this, all, options);
       } finally {
         inBatch = false;
       }
@@ -51,14 +61,14 @@ async function open(options: TestGateOptions) {
   return { gate, write };
 }
 
-test("an allowed write reads four times and commits twice", async () => {
+test("an allowed write reads twice and commits twice", async () => {
   const { write } = await open({});
   for (let warm = 0; warm < 3; warm++) expect(await write()).toMatchObject({ status: "approved" });
   const counted = await count(async () => {
     expect(await write()).toMatchObject({ execution: "succeeded" });
   });
   expect(counted).toEqual({
-    reads: ["roots", "sessions", "json_each", "intents"],
+    reads: ["roots", "json_each"],
     commits: 2,
   });
 });
@@ -79,7 +89,7 @@ test.each<[string, TestGateOptions, string[]]>([
   let id = "";
   const held = await count(async () => void ({ id } = await write()));
   expect(held).toEqual({
-    reads: ["roots", "sessions", "grants", "actions", "json_each", "intents"],
+    reads: ["roots", "grants", "actions", "json_each"],
     commits: 1,
   });
   const approved = await count(() => approve(id));
@@ -87,7 +97,7 @@ test.each<[string, TestGateOptions, string[]]>([
   expect(approved).toEqual({
     reads: [
       ...asked,
-      ...["actions", "actions", "sessions", ...log, "sessions", "blobs", "blobs", "blob_chunks"],
+      ...["actions", "actions", "sessions", ...log, "sessions", "blobs", "blobs", "blobs"],
     ],
     commits: 3,
   });

@@ -7,12 +7,14 @@ test("the table has one row for each tool of the contract", () => {
   expect(TOOL_NAMES).toEqual(GateTool.options);
   expect(Object.fromEntries(TOOL_NAMES.map((name) => [name, TOOLS[name].executor]))).toEqual({
     write_file: "gate",
+    submit_plan: "gate",
     edit_file: "gate",
     delete_file: "gate",
     move_file: "gate",
     read_file: "gate",
     run_command: "claimer",
     rollback: "gate",
+    apply_changes: "gate",
   });
 });
 

@@ -17,10 +17,12 @@ async function look(machine: TestMachine, home: string, agents: readonly Agent[]
   const finder = new SessionFinder({
     ...{ agents, processes: machine, home, env: {}, own_uid: 1000, now: () => NOW },
   });
-  const { sessions } = await finder.look();
+  const { sessions, running } = await finder.look();
   return sessions.map((session) => ({
     ...showSession(session, {
       ...{ project_id: null, held: null, git: null, children: [], shows_texts: true, now: NOW },
+      running,
+      below: machine.running.filter(({ ppid }) => ppid === session.owner?.pid),
     }),
     limits: session.known.limits,
   }));
@@ -157,6 +159,72 @@ describe("Codex CLI", () => {
     expect(found[0]!.status).toBe("idle");
   });
 
+  const ESCALATED = { cmd: "npm publish", sandbox_permissions: "require_escalated" };
+  const ASKING: [string, string, Record<string, unknown>, string | null, string][] = [
+    ["asks outside its sandbox", "on-request", ESCALATED, null, "waiting_approval"],
+    ["was approved and runs", "on-request", ESCALATED, "npm publish", "working"],
+    ["may ask nobody", "never", ESCALATED, null, "working"],
+    ["stays in its sandbox", "on-request", { cmd: "npm test" }, "npm test", "working"],
+    [
+      "failed in its sandbox",
+      "on-request",
+      { cmd: "npm test" },
+      null,
+      "waiting_approval by process",
+    ],
+    [
+      "is older",
+      "on-request",
+      {
+        command: ["bash", "-lc", "npm publish"],
+        with_escalated_permissions: true,
+      },
+      null,
+      "waiting_approval",
+    ],
+  ];
+
+  test.each(ASKING)("a command that %s", async (_, approval_policy, given, runs, status) => {
+    const home = emptyHome();
+    const id = "01a1f80e-0000-7000-8000-000000000002";
+    const folder = join(home, ".codex/sessions/2026/11/20");
+    mkdirSync(folder, { recursive: true });
+    const lines = [
+      ["session_meta", { id, cwd: ALPHA }],
+      ["turn_context", { cwd: ALPHA, approval_policy }],
+      ["response_item", {
+        ...{ type: "function_call", name: "exec_command", call_id: "c" },
+        arguments: JSON.stringify(given),
+      }],
+    ];
+    const timestamp = "2026-11-20T08:59:00.000Z";
+    writeFileSync(
+      join(folder, `rollout-2026-11-20T08-59-00-${id}.jsonl`),
+      lines.map(([type, payload]) => `${JSON.stringify({ timestamp, type, payload })}\n`).join(""),
+    );
+    const machine = new TestMachine();
+    machine.locked = new Set([lock(home, id)]);
+    if (runs !== null) machine.add(9, runs);
+    const [word, status_source = "transcript"] = status.split(" by ");
+    expect((await look(machine, home))[0]).toMatchObject({ status: word, status_source });
+  });
+
+  test("a question waits for an answer", async () => {
+    const home = homeWith(tree);
+    const path = join(
+      home,
+      ".codex/sessions/2026/11/20/rollout-2026-11-20T08-26-38-" + BUSY + ".jsonl",
+    );
+    const payload = { type: "function_call", name: "request_user_input", call_id: "q" };
+    const line = { timestamp: "2026-11-20T08:59:59.500Z", type: "response_item", payload };
+    writeFileSync(path, `${readFileSync(path, "utf8")}${JSON.stringify(line)}\n`);
+    const machine = new TestMachine();
+    machine.locked = new Set([lock(home, BUSY)]);
+    expect(await look(machine, home)).toMatchObject([
+      { status: "waiting_input", status_source: "transcript", current_task: "request_user_input" },
+    ]);
+  });
+
   test("the account's limits come from the newest record, those of models do not count", async () => {
     const home = homeWith({
       ".codex/sessions/2026/04/02": "codex/old-format-synthetic",
@@ -274,6 +342,7 @@ test("Qwen Code: counts, model, window and the running tool", async () => {
   writeFileSync(path, lines.map((line) => JSON.stringify(line)).join("\n") + "\n");
   const machine = new TestMachine();
   machine.add(40, "node /usr/bin/qwen", { cwd: ALPHA });
+  machine.add(41, "bash -c make", { ppid: 40, started_at: Date.parse("2026-11-20T08:59:01.000Z") });
   expect(await look(machine, home)).toMatchObject([{
     ...{ session_id: "s1", agent: "qwen-code", status: "working", model: "qwen3", turns: 1 },
     ...{ current_task: "run_shell_command", version: "0.24.4", title: "Hello" },
@@ -303,11 +372,202 @@ test("opencode: its database tells counts and an answer that is not complete", a
   expect(await look(machine, home)).toMatchObject([{ ...session, status: "working" }]);
   database.exec("DELETE FROM message WHERE id = 'msg_busy'");
   expect(await look(machine, home)).toMatchObject([{ ...session, status: "idle" }]);
+  database.exec(`INSERT INTO message (id, session_id, time_created, time_updated, data)
+    SELECT 'msg_new', session_id, max(time_created) + 1, max(time_updated) + 1, '{"role":"user"}'
+    FROM message`);
+  expect(await look(machine, home)).toMatchObject([{ turns: 2, status: "working" }]);
+  database.exec("DELETE FROM message WHERE id = 'msg_new'");
   database.exec("BEGIN EXCLUSIVE");
   expect(await look(machine, home)).toHaveLength(1);
   database.exec("ROLLBACK; DROP TABLE message");
   expect(await look(machine, home)).toHaveLength(1);
   database.close();
+});
+
+describe("an open call of opencode", () => {
+  const call = (tool: string, input: object, status = "running") => ({
+    ...{ type: "tool", tool, callID: "c" },
+    state: { status, input },
+  });
+  const bash = call("bash", { command: "make all" });
+  const minute = { at: NOW - 60_000 };
+
+  test.each<[string, object, { at: number; runs?: string; began?: number }, string]>([
+    ["a command that nothing runs", bash, minute, "waiting_approval process"],
+    ["a command that a shell runs", bash, { ...minute, runs: "make all" }, "working transcript"],
+    ["a command that just began", bash, { at: NOW - 500 }, "working transcript"],
+    [
+      "a command of a process that ended",
+      bash,
+      { ...minute, began: NOW - 1 },
+      "working transcript",
+    ],
+    ["a patch", call("edit", { filePath: "a" }, "pending"), minute, "waiting_approval process"],
+    ["a question", call("question", { questions: [] }), minute, "waiting_input transcript"],
+    ["a tool without a process", call("webfetch", {}), minute, "working transcript"],
+    ["a call that has ended", call("bash", {}, "completed"), minute, "working transcript"],
+    ["a text", { type: "text", text: "x" }, minute, "working transcript"],
+  ])("%s", async (_name, data, { at, runs, began = NOW - 3_600_000 }, expected) => {
+    const home = emptyHome();
+    const path = join(home, ".local/share/opencode/opencode.db");
+    mkdirSync(dirname(path), { recursive: true });
+    const database = new Sqlite(path);
+    database.exec(readFileSync(fixture("opencode/opencode.sql"), "utf8"));
+    database.prepare("INSERT INTO part VALUES ('prt_z', 'msg_busy', 'ses_x', ?, ?, ?)")
+      .run(at, at, JSON.stringify(data));
+    database.exec(`UPDATE session SET time_updated = ${NOW}`);
+    database.close();
+    const machine = new TestMachine();
+    machine.add(50, "opencode", { cwd: ALPHA, started_at: began });
+    if (runs) machine.running.push({ ...machine.running[0]!, pid: 51, argv: ["bash", "-c", runs] });
+    const [found] = await look(machine, home);
+    expect(`${found?.status} ${found?.status_source}`).toBe(expected);
+  });
+});
+
+test("opencode: sessions below a session are its subagents; messages are counted in steps", async () => {
+  const home = emptyHome();
+  const path = join(home, ".local/share/opencode/opencode.db");
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new Sqlite(path);
+  database.exec(readFileSync(fixture("opencode/opencode.sql"), "utf8"));
+  const parent = "ses_e07ecd67cffeb9BlEXGOSpzzpu";
+  const add = database.prepare(
+    `INSERT INTO session (id, project_id, parent_id, slug, directory, title, version, agent,
+      time_created, time_updated) VALUES (?, 'global', ?, 's', ?, 't', '1', ?, ?, ?)`,
+  );
+  add.run("ses_sub", parent, ALPHA, "explore", NOW, NOW - 5_000);
+  add.run("ses_old", parent, ALPHA, "general", NOW, NOW - 60_000);
+  const message = database.prepare("INSERT INTO message VALUES (?, ?, ?, ?, ?)");
+  const text = JSON.stringify({ role: "user", x: "y".repeat(2_000) });
+  database.exec("BEGIN");
+  for (let at = 0; at < 3_000; at++) message.run(`msg_${at}`, parent, NOW + at, NOW + at, text);
+  database.exec("COMMIT");
+  database.close();
+  const machine = new TestMachine();
+  machine.add(50, "opencode", { cwd: ALPHA });
+  const seen: (number | null)[] = [];
+  while (seen.length < 200 && seen.at(-1) !== 3_001) {
+    const [found] = await look(machine, home);
+    expect(found!.subagents).toEqual([
+      { id: "ses_sub", type: "explore", status: "working" },
+      { id: "ses_old", type: "general", status: "idle" },
+    ]);
+    seen.push(found!.turns);
+  }
+  expect(new Set(seen)).toEqual(new Set([...seen.length > 1 ? [null] : [], 3_001]));
+});
+
+describe("Qwen Code's note of a session", () => {
+  const STARTED = NOW - 60_000;
+  const SESSION = "ec0b8633-0b80-469e-9efe-3fee13f4016f";
+
+  function machineWith(home: string, note: object, lines: object[]): TestMachine {
+    const chats = join(home, ".qwen/projects/-home-dev-proj-alpha/chats");
+    mkdirSync(chats, { recursive: true });
+    const known = { schema_version: 1, pid: 42, session_id: SESSION, work_dir: ALPHA };
+    const started_at = (STARTED + 500) / 1000;
+    const text = JSON.stringify({ ...known, started_at, qwen_version: "0.24.4", ...note });
+    writeFileSync(join(chats, `${SESSION}.runtime.json`), text);
+    writeFileSync(
+      join(chats, `${SESSION}.jsonl`),
+      lines.map((line) => `${JSON.stringify({ timestamp: timeAt(NOW - 30_000), ...line })}\n`)
+        .join(""),
+    );
+    const machine = new TestMachine();
+    const started = { cwd: ALPHA, started_at: STARTED };
+    machine.add(40, "node /usr/bin/qwen", started);
+    machine.add(41, "node /x/qwen-code/cli.js", { ...started, ppid: 40 });
+    machine.add(42, "node /x/qwen-code/cli.js", { ...started, ppid: 41 });
+    return machine;
+  }
+
+  const timeAt = (at: number) => new Date(at).toISOString();
+  const call = (name: string, args: object = {}) => ({
+    ...{ type: "assistant", uuid: name },
+    message: { parts: [{ functionCall: { id: "c1", name, args } }] },
+  });
+  const shell = call("run_shell_command", { command: "touch a" });
+  const result = {
+    ...{ type: "tool_result", uuid: "r" },
+    message: { parts: [{ functionResponse: { id: "c1", response: {} } }] },
+  };
+
+  test.each<[string, object[], string]>([
+    ["a command that nothing runs", [shell], "waiting_approval process"],
+    ["a file to be written", [call("write_file")], "waiting_approval process"],
+    ["a question", [call("ask_user_question")], "waiting_input transcript"],
+    ["a tool without a process", [call("web_fetch")], "working transcript"],
+    ["a call with its result", [shell, result], "working transcript"],
+    ["a call before a new request", [shell, { type: "user", uuid: "u" }], "working transcript"],
+    ["no call", [{ type: "assistant", message: { parts: [{ text: "Hi" }] } }], "idle transcript"],
+    // The result is in a line that is too long to be read.
+    ["a long result", [shell, { ...result, x: "x".repeat(1e6) }], "working transcript"],
+  ])("names its process: %s", async (_name, lines, expected) => {
+    const home = emptyHome();
+    const found = await look(machineWith(home, {}, lines), home);
+    expect(found).toMatchObject([{ session_id: SESSION, pid: 42, version: "0.24.4" }]);
+    expect(`${found[0]!.status} ${found[0]!.status_source}`).toBe(expected);
+  });
+
+  test.each<[string, object]>([
+    ["of a process that ended", { pid: 999 }],
+    ["of a process that had the pid before", { started_at: (STARTED - 3_600_000) / 1000 }],
+    ["that is damaged", { pid: "42" }],
+  ])("%s counts for nothing", async (_name, note) => {
+    const home = emptyHome();
+    const found = await look(machineWith(home, note, [shell]), home);
+    expect(found).toMatchObject([{ pid: 40, session_id: SESSION }]);
+  });
+});
+
+test.each<[string, number | null, string]>([
+  ["nothing runs", null, "unknown process"],
+  ["a process of the session began since", NOW - 29_000, "working transcript"],
+  ["only older processes run", NOW - 3_600_000, "unknown process"],
+])("Gemini CLI with an open call while %s", async (_name, began, expected) => {
+  const home = emptyHome();
+  const chats = join(home, ".gemini/tmp/alpha/chats");
+  mkdirSync(chats, { recursive: true });
+  const projects = { [ALPHA]: "alpha" };
+  writeFileSync(join(home, ".gemini/projects.json"), JSON.stringify({ projects }));
+  const timestamp = new Date(NOW - 30_000).toISOString();
+  const lines = [
+    { sessionId: "g1", startTime: timestamp, kind: "main" },
+    { id: "u", timestamp, type: "user", content: [{ text: "Do it." }] },
+    { id: "a", timestamp, type: "gemini", content: "", thoughts: [], model: "m" },
+  ];
+  writeFileSync(
+    join(chats, "session-g1.jsonl"),
+    lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+  );
+  const machine = new TestMachine();
+  machine.add(30, "gemini", { cwd: ALPHA, started_at: NOW - 60_000 });
+  if (began !== null) machine.add(31, "bash -c x", { ppid: 30, started_at: began });
+  const [found] = await look(machine, home);
+  expect(`${found!.status} ${found!.status_source}`).toBe(expected);
+});
+
+test("Claude Code: each subagent has a record of its own", async () => {
+  const home = homeWith({ ".claude": "claude/tree" });
+  const session = "c642a251-c0c8-4215-810d-6c1428768dee";
+  const folder = join(home, ".claude/projects/-home-dev-proj-alpha", session, "subagents");
+  mkdirSync(folder, { recursive: true });
+  for (const [id, ago] of [["a1", 10], ["b2", 60]] as const) {
+    const path = join(folder, `agent-${id}.jsonl`);
+    writeFileSync(path, "{}\n");
+    utimesSync(path, NOW / 1000 - ago, NOW / 1000 - ago);
+  }
+  const note = { agentType: "Explore", description: "Reads a secret plan" };
+  writeFileSync(join(folder, "agent-a1.meta.json"), JSON.stringify(note));
+  const machine = new TestMachine();
+  machine.add(21006, "claude", { start_time: `${BOOT}:75002`, cwd: ALPHA });
+  const [found] = await look(machine, home);
+  expect(found!.subagents).toEqual([
+    { id: "a1", type: "Explore", status: "working" },
+    { id: "b2", type: null, status: "idle" },
+  ]);
+  expect(JSON.stringify(found)).not.toContain("secret plan");
 });
 
 test("Cursor: its record tells only when it was written", async () => {

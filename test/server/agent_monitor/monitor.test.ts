@@ -286,10 +286,19 @@ test.each([
   ["/sessions?scope=project", 400],
   ["/sessions?project=none", 404],
   ["/sessions?status=asleep", 400],
+  ["/sessions?agent=none", 400],
+  ["/sessions?scope=project&cwd=src", 400],
+  ["/sessions?cwd=%2Fa%00", 400],
+  ["/sessions?project=test&agent=codex%0A", 400],
   ["/sessions/none", 404],
+  ["/sessions/..%2F..%2Fsnapshot", 404],
   ["/history?limit=0", 400],
   ["/history?limit=x", 400],
+  ["/history?limit=501", 400],
+  ["/history?limit=1&limit=2", 400],
   ["/history?agent=", 400],
+  ["/history?agent=none", 400],
+  ["/ports/1", 405],
 ])("GET %s answers %i", async (path, status) => {
   const { gate } = await gateWithClaude();
   const answer = await ask(gate, path);

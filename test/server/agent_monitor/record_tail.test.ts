@@ -17,7 +17,7 @@ function follow(text: string | Uint8Array) {
   writeFileSync(path, text);
   const tail = new RecordTail({ path, read: () => new ClaudeReader() });
   const read = async (bytes = 1e9) => {
-    await tail.advance({ bytes });
+    await tail.advance({ bytes, ms: Infinity });
     return tail.facts().tokens?.output ?? null;
   };
   return { path, tail, read };
@@ -74,6 +74,13 @@ test("a link, a folder and a missing file tell nothing", async () => {
   expect(await read()).toBe(null);
   rmSync(path);
   expect(await read()).toBe(null);
+});
+
+test("new lines are read although other records have used up the round", async () => {
+  const { path, read } = follow(`${answer(1)}\n`);
+  expect(await read(0)).toBe(10);
+  appendFileSync(path, `${answer(2)}\n`);
+  expect(await read(0)).toBe(20);
 });
 
 test("of a long record the end is known at once, the sum after some rounds", async () => {

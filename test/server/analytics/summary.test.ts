@@ -33,7 +33,7 @@ test("an empty ledger has every field: zero counts, null for unknown values", as
     window: "30d",
     top_blocked_paths: [],
     busiest_hours: [],
-    approval_latency: { count: 0, p50_ms: null, p95_ms: null, max_ms: null },
+    approval_latency: { count: 0, p50_ms: null, p95_ms: null, max_ms: null, distribution: [] },
     decisions: {
       approved: 0,
       rejected: 0,
@@ -43,6 +43,7 @@ test("an empty ledger has every field: zero counts, null for unknown values", as
       total: 0,
       by_reviewer: [],
       by_agent: [],
+      by_day: [],
       by_rule: [],
     },
     policy_accuracy: {
@@ -79,7 +80,55 @@ test("the summary counts decisions by path, reviewer, agent and rule", async () 
   ]);
   // 2026-01-01 is a Thursday. The rollback counts as an action.
   expect(found.busiest_hours).toEqual([{ weekday: 4, hour: 0, count: 14 }]);
-  expect(found.approval_latency).toEqual({ count: 6, p50_ms: 0, p95_ms: 90_000, max_ms: 90_000 });
+  const { distribution, ...latency } = found.approval_latency;
+  expect(latency).toEqual({ count: 6, p50_ms: 0, p95_ms: 90_000, max_ms: 90_000 });
+  expect(distribution.filter(({ count }) => count > 0)).toEqual([
+    { from_ms: 0, to_ms: 1_000, count: 3 },
+    { from_ms: 1_000, to_ms: 5_000, count: 2 },
+    { from_ms: 60_000, to_ms: 300_000, count: 1 },
+  ]);
+  expect(found.decisions.by_day).toEqual([
+    {
+      ...{ day: "2026-01-01", allowed: 2, approved: 7 },
+      ...{ rejected: 1, blocked: 4, expired: 0, cancelled: 1 },
+    },
+  ]);
+  // The list behind each mark has as many actions as the mark says.
+  const listed = async (query: string) =>
+    (await ask(gate, "GET", `/api/actions?limit=500&${query}`)).items.length;
+  for (
+    const [query, n] of [
+      ["waited_from=0&waited_to=1000", 3],
+      ["waited_from=1000&waited_to=5000", 2],
+      ["waited_from=5000&waited_to=60000", 0],
+      ["waited_from=60000", 1],
+      ["outcome=allowed", 2],
+      ["outcome=approved", 5],
+      ["outcome=rejected&decided_from=2026-01-01&decided_to=2026-01-02", 1],
+      ["outcome=blocked&decided_from=2026-01-02", 0],
+      ["outcome=blocked&status=blocked", 4],
+      ["outcome=cancelled", 1],
+      ["weekday=4&hour=0", 14],
+      ["weekday=3", 0],
+      ["hour=23", 0],
+      ["rule=project/askPaths/held/**", 4],
+      ["rule=project/blockedPaths/.env", 1],
+      ["rule=global/blockedPaths/.env", 0],
+      ["rule=default&outcome=allowed", 2],
+      ["outcome=blocked&q=key", 3],
+    ] as const
+  ) {
+    expect(await listed(query), query).toBe(n);
+  }
+  for (
+    const bad of [
+      ...["outcome=x", "weekday=7", "weekday=", "hour=24", "hour=-1", "rule=a/b", "rule="],
+      ...["waited_from=-1", "waited_to=x", "waited_to=", "decided_from=never"],
+    ]
+  ) {
+    const response = await gate.request("GET", `/api/actions?${bad}`);
+    expect(response.status, bad).toBe(400);
+  }
   expect(found.decisions).toMatchObject({
     approved: 7,
     rejected: 1,

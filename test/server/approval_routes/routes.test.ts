@@ -55,7 +55,7 @@ test("a route is added, listed, changed and removed, each time with an event", a
   };
   expect(added).toEqual({ status: 201, body: route });
   expect((await ask(gate, "GET", "/api/approval-routes")).body)
-    .toEqual({ items: [route], problem: null });
+    .toEqual({ items: [route], problem: null, waiting: null });
   const change = { escalate_after_seconds: 60, escalate_to: ["cy"], expires_after_seconds: 600 };
   expect(await ask(gate, "PATCH", "/api/approval-routes/production", change))
     .toEqual({ status: 200, body: { ...route, ...change } });
@@ -113,7 +113,9 @@ describe("bad input changes nothing", () => {
     ["DELETE", "/none", undefined, 404, "gate route list"],
     ["POST", "/test", {}, 400, "needs a path"],
     ["POST", "/test", { path: "a", risk: "huge" }, 400, "risk"],
-    ["POST", "/accept", { x: 1 }, 400, "x"],
+    ["POST", "/accept", { items_sha256: "0".repeat(64), number: 1, x: 1 }, 400, "x"],
+    ["POST", "/accept", { items_sha256: "0", number: 1 }, 400, "items_sha256"],
+    ["POST", "/accept", { items_sha256: "0".repeat(64), number: 1 }, 409, "have seen"],
   ])("%s %s %j", async (method, path, body, status, part) => {
     const gate = await withTeam();
     await ask(gate, "POST", "/api/approval-routes", PROD);

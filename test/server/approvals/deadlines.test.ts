@@ -80,7 +80,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What the test itself knows of a held action. */
+/** The test's own model of a held action. */
 interface Model {
   id: string;
   route: (typeof ROUTES)[number];

@@ -43,7 +43,7 @@ async function openProven() {
   return { gate, person, sign, id: String(id) };
 }
 
-test("each vote is signed; a member without the enrolled key cannot vote", async () => {
+test("each vote is signed; a member without a key of their own cannot vote", async () => {
   const { gate, sign, id } = await openProven();
   const bare = await gate.request("POST", `/api/actions/${id}/approve`, {});
   expect((await bare.json()).code).toBe("proof_required");
@@ -55,7 +55,7 @@ test("each vote is signed; a member without the enrolled key cannot vote", async
   const refused = await gate.request("POST", `/api/actions/${id}/approve`, {}, ann);
   expect(await refused.json()).toMatchObject({
     code: "proof_required",
-    detail: expect.stringContaining("only the person who enrolled can decide"),
+    detail: expect.stringContaining("you have no key of your own; an admin creates a login link"),
   });
   expect(await (await gate.request("GET", "/api/audit/verify")).json()).toMatchObject({ ok: true });
   await gate.reopen();
@@ -103,6 +103,42 @@ test("routes that nobody signed let nothing be approved", async () => {
   expect([refused.status, refused.body.detail])
     .toEqual([409, expect.stringContaining("gate team accept")]);
   expect((await gate.daemon.status()).problems.join()).toContain("gate team accept");
-  expect((await sign("POST", "/api/approval-routes/accept", {})).status).toBe(200);
+  // A new action waits all the same, and the views show it.
+  const sent = { tool: "write_file", input: { path: "b.txt", content: "x" } };
+  const held = await gate.request("POST", "/api/actions", sent, "agent");
+  expect([held.status, (await held.json()).status]).toEqual([202, "pending"]);
+  for (
+    const path of [`/api/actions/${id}`, `/api/actions/${id}/status`, "/api/approvals/pending"]
+  ) {
+    expect([path, (await gate.request("GET", path)).status]).toEqual([path, 200]);
+  }
+  const { waiting: { differences, ...seen } } =
+    await (await gate.request("GET", "/api/approval-routes")).json();
+  expect(differences).toMatchObject([{ kind: "added" }]);
+  expect((await sign("POST", "/api/approval-routes/accept", seen)).status).toBe(200);
   expect((await sign("POST", `/api/actions/${id}/approve`, {})).status).toBe(202);
+});
+
+test("a grant allows nothing while nobody can tell the routes", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
+  const person = withPassphrase();
+  await enrol(sendTo(gate), person);
+  const submit = async (path: string) => {
+    const sent = { tool: "write_file", input: { path, content: path } };
+    return await (await gate.request("POST", "/api/actions", sent, "agent")).json();
+  };
+  const remember = { scope: "project", ttl_seconds: 3_600, max_uses: 9, pattern: "docs/**" };
+  const { id } = await submit("docs/a.txt");
+  const approved = await signed(gate, person, ["POST", `/api/actions/${id}/approve`, { remember }]);
+  expect([approved.status, approved.body.detail]).toEqual([200, undefined]);
+  expect(await submit("docs/b.txt")).toMatchObject({ status: "approved" });
+  const two = { name: "Two", approvers: { role: "reviewer" }, quorum: 2 };
+  await signed(gate, person, ["POST", "/api/team/members", { name: "Ann" }]);
+  await signed(gate, person, ["POST", "/api/approval-routes", two]);
+  await gate.reopen(() => {
+    const db = new Sqlite(join(gate.home, "gate.db"));
+    db.exec("UPDATE kept_lists SET items = '[]' WHERE name = 'approval_routes.json'");
+    db.close();
+  });
+  expect(await submit("docs/c.txt")).toMatchObject({ status: "pending" });
 });

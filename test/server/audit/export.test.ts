@@ -150,6 +150,8 @@ test("filters select the right events over several pages, also when the clock is
     [`to=${at(5_000)}`, (event) => event.at < at(5_000)],
     [`from=${at(3_000)}&to=${at(9_000)}`, (event) => event.at >= at(3_000) && event.at < at(9_000)],
     ["type=action.finished", ({ type }) => type === "action.finished"],
+    ["type=action.approved", ({ type }) => type === "action.approved"],
+    ["type=session.started", ({ type }) => type === "session.started"],
     [`session_id=${a.id}`, ({ session_id }) => session_id === a.id],
     ["action_id=x10", ({ action_id }) => action_id === "x10"],
     [

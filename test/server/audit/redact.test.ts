@@ -84,6 +84,36 @@ test("the canonical JSON of any redacted data parses back to itself", () => {
   }));
 });
 
+test("redacted data equals what JSON keeps of it", () => {
+  const anything = fc.dictionary(fc.string({ unit: "binary" }), fc.anything({ maxDepth: 3 }));
+  const odd = {
+    day: new Date(0),
+    calls: () => 1,
+    list: [undefined, () => 1, -0, Infinity],
+    big: 1n,
+  };
+  fc.assert(fc.property(anything, (data) => {
+    const { data: clean } = redactEvent(event({ ...odd, ...data }));
+    expect(JSON.parse(JSON.stringify(clean))).toEqual(clean);
+    const kept = JSON.parse(
+      JSON.stringify(
+        { ...odd, ...data },
+        (_, item) => typeof item === "bigint" ? String(item) : item,
+      ),
+    );
+    expect(shapeOf(clean)).toEqual(shapeOf(kept));
+  }));
+});
+
+/** The structure of a value without its texts, which are masked and cut. */
+function shapeOf(value: unknown): unknown {
+  if (typeof value === "string") return "text";
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.entries(value)
+    .map(([name, item]) => [name.toWellFormed(), JSON.stringify(shapeOf(item))].join(" ")).sort();
+}
+
 const hex = "0123456789abcdef".repeat(4);
 const mixed = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7".repeat(8);
 

@@ -98,7 +98,7 @@ async function expectNothingLoosened(gate: TestGate, isLost = false) {
 
 const lax = JSON.stringify({ id: "test", policies: LAX });
 
-/** What any program of the same user can do to loosen a policy without the person. */
+/** The ways in which a program of the same user may try to loosen a policy. */
 const ATTACKS: [string, (gate: TestGate) => unknown, "lost"?][] = [
   ["the file allows everything", (gate) => rewrite(gate, LAX)],
   ["a rule that denies goes", (gate) => rewrite(gate, { ...POLICIES, blockedCommands: [] })],

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { Connection } from "../../../server/db/connection.ts";
 import { Database } from "../../../server/db/database.ts";
 import { startChild } from "../../child.ts";
 
@@ -30,7 +31,7 @@ const count = async (database: Database) =>
 
 test.each([
   ["journal_mode", "wal"],
-  ["synchronous", 2],
+  ["synchronous", 1],
   ["foreign_keys", 1],
   ["trusted_schema", 0],
   ["cell_size_check", 1],
@@ -108,5 +109,102 @@ test("close() moves the write-ahead log into the file, and later calls are refus
   await expect(database.all("SELECT 1")).rejects.toMatchObject({ code: "unavailable" });
   await expect(database.batch([sql("SELECT 1")])).rejects.toMatchObject({ code: "unavailable" });
   rmSync(`${database.path}-wal`, { force: true });
+  expect(await count(await openAt(database.path))).toBe(1);
+});
+
+const insert = (n: number) => sql(`INSERT INTO t VALUES (${n})`);
+const hold = (database: Database, n: number) =>
+  database.exclusive((write) => write([insert(n)], { is_held: true }));
+
+test("a held batch is read at once, and committed with the next batch", async () => {
+  const database = await openTable();
+  const { path } = database;
+  const other = await openAt(path);
+  await hold(database, 1);
+  expect([await count(database), await count(other)]).toEqual([1, 0]);
+  await database.batch([insert(2)]);
+  expect([await count(database), await count(other)]).toEqual([2, 2]);
+});
+
+test("a held batch survives a later batch that fails, and a lost connection", async () => {
+  const database = await openTable();
+  const other = await openAt(database.path);
+  await hold(database, 1);
+  await hold(database, 2);
+  // The held batch fails alone.
+  await expect(hold(database, 2)).rejects.toThrow("UNIQUE");
+  expect(await count(database)).toBe(2);
+  await expect(database.batch([insert(3), insert(1)])).rejects.toThrow("UNIQUE");
+  expect([await count(database), await count(other)]).toEqual([2, 0]);
+  const { run } = Connection.prototype;
+  const spy = vi.spyOn(Connection.prototype, "run").mockImplementationOnce(() => {
+    throw Object.assign(new Error("gone"), { code: "SQLITE_IOERR" });
+  });
+  await expect(count(database)).rejects.toMatchObject({ code: "unavailable" });
+  spy.mockImplementation(run);
+  expect(await count(database)).toBe(2);
+  await database.sync();
+  expect(await count(other)).toBe(2);
+});
+
+test("a held batch is committed when the database closes", async () => {
+  const database = await openTable();
+  await hold(database, 1);
+  await database.close();
+  expect(await count(await openAt(database.path))).toBe(1);
+});
+
+test("callers that wait together share one sync, each with its own answer", async () => {
+  const database = await openTable();
+  const synced = vi.spyOn(Database.prototype, "syncLog");
+  onTestFinished(() => synced.mockRestore());
+  const answers = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, n) => database.batch([insert(n % 30)])),
+  );
+  const failed = answers.filter(({ status }) => status === "rejected");
+  expect(failed).toHaveLength(10);
+  expect(await count(database)).toBe(30);
+  expect(synced.mock.calls.length).toBeGreaterThan(0);
+  expect(synced.mock.calls.length).toBeLessThan(10);
+});
+
+test("after the disk failed to sync, nothing more is promised until a restart", async () => {
+  const database = await openTable();
+  const spy = vi.spyOn(Database.prototype, "syncLog").mockRejectedValueOnce(new Error("EIO"));
+  onTestFinished(() => spy.mockRestore());
+  const unavailable = { code: "unavailable", message: expect.stringContaining("disk") };
+  await expect(database.batch([insert(1)])).rejects.toMatchObject(unavailable);
+  // The disk may have dropped those pages: a later sync that succeeds says nothing about them.
+  await expect(database.batch([insert(2)])).rejects.toMatchObject(unavailable);
+  await expect(database.sync()).rejects.toMatchObject(unavailable);
+});
+
+test("a process without a free file descriptor waits for one, and goes on", async () => {
+  const database = await openTable();
+  const none = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  const spy = vi.spyOn(Database.prototype, "syncLog").mockRejectedValueOnce(none)
+    .mockRejectedValueOnce(none);
+  onTestFinished(() => spy.mockRestore());
+  await database.batch([insert(1)]);
+  expect(spy).toHaveBeenCalledTimes(3);
+  await database.batch([insert(2)]);
+});
+
+test("a caller that waits for the disk does not commit what others hold", async () => {
+  const database = await openTable();
+  const other = await openAt(database.path);
+  const own = database.exclusive((write) => write([insert(1)]));
+  const held = hold(database, 2);
+  await Promise.all([own, held, database.syncCommitted()]);
+  expect(await count(other)).toBe(1);
+  await database.sync();
+  expect(await count(other)).toBe(2);
+});
+
+test("a held batch whose transaction was rolled back is committed when the database closes", async () => {
+  const database = await openTable();
+  await hold(database, 1);
+  await expect(database.batch([insert(1)])).rejects.toThrow("UNIQUE");
+  await database.close();
   expect(await count(await openAt(database.path))).toBe(1);
 });

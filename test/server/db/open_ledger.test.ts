@@ -50,7 +50,8 @@ const verify = (ledger: Ledger, public_key: string) =>
 
 /** Inserts an open row, as a stand-in for a pending action. */
 const insertBlob = (sha256: string) => ({
-  sql: "INSERT INTO blobs VALUES ('test', ?, 0, 0, 'open')",
+  sql:
+    "INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at) VALUES ('test', ?, 0, 0, 'open')",
   args: [sha256],
 });
 const decide = (as: string) => ({
@@ -81,9 +82,10 @@ test("the hash is over RFC 8785 JSON and independent of the order of keys", () =
   const place = { project_id: "test", at };
   const [one] = link(GENESIS, [event({ b: 1, a: "ü" })], place);
   const [other] = link(GENESIS, [event({ a: "ü", b: 1 })], place);
-  expect(one!.hash).toBe(other!.hash);
+  expect(one!.event.hash).toBe(other!.event.hash);
+  expect(one!.event.hash).toBe(hashOf(one!.event));
   // The hash comes from sha256sum of the canonical text.
-  expect(one!.hash).toBe("aa87d6c7832c06ca86927b239ae57c6bb32cb5a2df5a6ca29e77413838de0314");
+  expect(one!.event.hash).toBe("aa87d6c7832c06ca86927b239ae57c6bb32cb5a2df5a6ca29e77413838de0314");
 });
 
 test("of 20 concurrent decisions on one row one wins and records one event", async () => {
@@ -145,29 +147,30 @@ test("a commit re-reads the head after another process has appended an event", a
   await ledger.commit({ statements: [], events: [event()] });
   const other = await Database.open(join(folder, "ledger.db"));
   onTestFinished(() => other.close());
-  const [foreign] = link(ledger.head, [event({ by: "another daemon" })], {
+  const [linked] = link(ledger.head, [event({ by: "another daemon" })], {
     project_id: "test",
     at: "2026-01-01T00:00:00.000Z",
   });
+  const foreign = linked!.event;
   await other.batch([{
     sql: "INSERT INTO audit VALUES (?, ?, ?, ?, NULL, ?, ?, ?, ?, ?)",
     args: [
       "test",
-      foreign!.seq,
-      foreign!.at,
+      foreign.seq,
+      foreign.at,
       "s",
-      foreign!.type,
+      foreign.type,
       '{"id":"a","kind":"agent"}',
       '{"by":"another daemon"}',
-      foreign!.prev_hash,
-      foreign!.hash,
+      foreign.prev_hash,
+      foreign.hash,
     ],
   }]);
   const { events, rows } = await ledger.commit({
     statements: [insertBlob("x")],
     events: [event({ by: "us" })],
   });
-  expect(events).toMatchObject([{ seq: 3, prev_hash: foreign!.hash }]);
+  expect(events).toMatchObject([{ seq: 3, prev_hash: foreign.hash }]);
   expect(rows).toHaveLength(1);
   expect(await verify(ledger, public_key)).toMatchObject({ ok: true, events: 3 });
 });
@@ -335,4 +338,17 @@ describe("a derivable commit", () => {
     expect(durable).toEqual(published);
     expect(published).toHaveLength(48);
   });
+});
+
+test("events are published in the order of the chain, none before its caller's commit is durable", async () => {
+  const { ledger, published } = await openIn(makeFolder());
+  const commit = (name: string, is_derivable = false) =>
+    ledger.commit({ statements: [], events: [event({ name })], is_derivable });
+  const waiting = [commit("a"), commit("b", true), commit("c"), commit("d", true)];
+  const [, held] = waiting;
+  await held;
+  // The second does not wait for the disk, and its event waits for the first.
+  expect(published.map(({ data }) => data.name)).not.toContain("c");
+  await Promise.all(waiting);
+  expect(published.map(({ data }) => data.name)).toEqual(["a", "b", "c", "d"]);
 });

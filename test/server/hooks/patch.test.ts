@@ -45,3 +45,28 @@ describe("what an update leaves of a file", () => {
     expect(made(["@@", ...wanted.slice(-100)], old + "b\n")).toBe("a\n".repeat(20_000 - 99));
   });
 });
+
+describe("any name that a reader may find", () => {
+  const named = (...lines: string[]) =>
+    patchUses(["*** Begin Patch", "*** Add File: a", "+x", ...lines, "*** End Patch"].join("\n"))
+      .map((use) => "path" in use ? use.path : null);
+
+  test.each([
+    ["a line separator in it", "*** Delete File: x\u2028/../.env", "x\u2028/../.env"],
+    ["a carriage return in it", "*** Delete File: x\r/../.env", "x\r/../.env"],
+    ["a next-line character before the mark", "\u0085*** Delete File: .env", ".env"],
+    ["spaces before the mark", "  *** Delete File: .env  ", ".env"],
+  ])("%s", (_, line, path) => expect(named(line)).toEqual(["a", path]));
+
+  test.each([
+    ["a mark of another program", "*** Remove File: .env"],
+    ["a space before the name", "*** Add File:  src/a"],
+    ["no name", "*** Delete File: "],
+  ])("%s: the patch is refused", (_, line) => {
+    expect(() => named(line)).toThrow("its patch has a line that Codex does not know");
+  });
+
+  test("a line of the file's text is no mark", () => {
+    expect(named("*** Update File: b", "@@", " ***", "-*** x", "+*** y")).toEqual(["a", "b"]);
+  });
+});

@@ -11,6 +11,7 @@ type Json = Record<string, unknown>;
 
 describe("each host's tools are seen for what they do", () => {
   const patch = (...lines: string[]) => ["*** Begin Patch", ...lines, "*** End Patch"].join("\n");
+  const heredoc = (...lines: string[]) => `apply_patch <<'EOF'\n${patch(...lines)}\nEOF`;
   const ROWS: [host: string, tool: string, input: Json][] = [
     ["claude-code", "Write", { file_path: ".env", content: "x" }],
     ["claude-code", "Edit", { file_path: "./.env", old_string: "a", new_string: "b" }],
@@ -68,6 +69,33 @@ describe("each host's tools are seen for what they do", () => {
     mkdirSync(join(gate.root, "secrets"));
     expect(await ask(tool, input)).toMatch(/^Blocked by gate: .*(\.env|secrets)/);
     expect((await actions())[0]).toMatchObject({ status: "blocked", agent: host });
+  });
+
+  const CODEX_PATCHES: [string, string, RegExp | string][] = [
+    ["of allowed files", heredoc("*** Add File: src/new.txt", "+touch"), "allow"],
+    ["of a blocked file", heredoc("*** Add File: .env", "+x"), /^Blocked by gate: .*\.env/],
+    ["of a file that no rule names", heredoc("*** Add File: other.txt", "+x"), "held"],
+    ["beside a blocked program", `${heredoc("*** Add File: src/new.txt", "+x")}\ntouch a`, /touch/],
+    ["of an unknown text", "cat notes.txt | apply_patch", "held"],
+    ["that stands in a file", "apply_patch evil.patch", "held"],
+    ["with an unknown mark", heredoc("*** Remove  File: src/a.ts"), /does not know/],
+    [
+      "with a blocked name behind a separator",
+      heredoc("*** Delete File: x\u2028/../.env"),
+      /\.env/,
+    ],
+  ];
+
+  test.each(CODEX_PATCHES)("a patch in a command of Codex %s", async (_, command, answer) => {
+    const { ask } = await openAsk("codex", {
+      defaultEffect: "ask",
+      allowedPaths: ["src/**"],
+      blockedPaths: [".env"],
+      allowedCommands: ["apply_patch", "cat"],
+      blockedCommands: ["touch"],
+    });
+    const expected = typeof answer === "string" ? new RegExp(`^${answer}$`) : answer;
+    expect(await ask("exec_command", { command })).toMatch(expected);
   });
 
   test("a patch of several files is one action, and each of them comes back", async () => {

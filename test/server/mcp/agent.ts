@@ -16,7 +16,7 @@ export interface Agent {
   ended: Promise<void>;
   logs: string[];
   stop: AbortController;
-  /** What a tool answered, as the agent's host hands it on. */
+  /** Calls a tool and returns its answer as the agent's host hands it on. */
   call: (name: string, args?: Record<string, unknown>) => Promise<Answer>;
   close: () => Promise<void>;
 }

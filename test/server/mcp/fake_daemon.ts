@@ -7,7 +7,7 @@ import type { SessionInput } from "../../../server/sessions/schema.ts";
 
 type Kept = Action & { result: Record<string, unknown> | null };
 
-/** What the fake says of a path or command: the word in it decides. */
+/** The fake's decision on a path or command: the word in it decides. */
 const EFFECTS = { allow: /./, ask: /held/, deny: /\.env/ };
 
 /**
@@ -26,7 +26,7 @@ export class FakeDaemon {
   token = "first";
   /** Why the next claim is refused for good. */
   unclaimable: string | null = null;
-  /** What policy was asked. */
+  /** The questions that policy was asked. */
   readonly questions: Record<string, unknown>[] = [];
   /** How often somebody looked for the daemon. */
   connects = 0;
@@ -50,7 +50,7 @@ export class FakeDaemon {
     });
   }
 
-  /** What a reviewer would do. */
+  /** Decides as a reviewer would. */
   decide(id: string, change: Partial<Kept>): void {
     const action = this.#get(id);
     Object.assign(action, change);

@@ -22,7 +22,7 @@ export async function connectClient(
   return client;
 }
 
-/** What a tool answered: both forms of it, which must be the same. */
+/** The answer of a tool in both forms, which must be the same. */
 export interface Answer {
   isError: boolean;
   // deno-lint-ignore no-explicit-any -- a test looks into whatever came

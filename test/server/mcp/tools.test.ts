@@ -13,6 +13,7 @@ test("the tools are listed with what a host needs to know of each", async () => 
     "read_file",
     "run_command",
     "scenario_run",
+    "submit_plan",
     "await_action",
     "get_action",
     "rollback_action",
@@ -52,6 +53,11 @@ test.each([
   ["move_file", { from: "a", to: "b" }, { status: "approved" }],
   ["rollback_action", { action_id: "x" }, { tool: "rollback", status: "approved" }],
   ["run_command", { command: "echo $JAVA_HOME; exit 3" }, { exit_code: 3, output: "yes\n" }],
+  ["submit_plan", { title: "T", steps: [{ tool: "delete_file", input: { path: "a" } }] }, {
+    tool: "submit_plan",
+    status: "approved",
+    message: expect.stringContaining("Nothing was done so far: call the tool of each step"),
+  }],
   ["policy_check", { path: ".env", action: "write" }, {
     effect: "deny",
     rule: { pattern: ".env" },
@@ -94,6 +100,8 @@ test.each([
   ["write_file", { path: 1, content: "x" }, "path"],
   ["write_file", { path: "a", content: "x", mode: "0777" }, "mode"],
   ["run_command", { command: "" }, "command"],
+  ["submit_plan", { title: "T", steps: [] }, "steps"],
+  ["submit_plan", { title: "T", steps: [{ tool: "submit_plan", input: {} }] }, "steps.0.tool"],
   ["await_action", { action_id: "x", wait_ms: 1e9 }, "wait_ms"],
 ])("%s refuses wrong arguments %j and names them", async (name, args, named) => {
   const agent = await connectAgent();

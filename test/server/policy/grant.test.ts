@@ -191,6 +191,9 @@ describe("no grant can answer", () => {
     ["gate grant list", "policy blocks it"],
     ["gate grant revoke x", "policy blocks it"],
     ["gate approve x --remember", "policy blocks it"],
+    ["gate approve x --open host:a.test --for session", "policy blocks it"],
+    ["gate sandbox open host:a.test --yes", "policy blocks it"],
+    ["npx gate sandbox close 0199a1b2", "policy blocks it"],
   ])("%s", (command, why) => {
     expect(onCommand(command).refused).toContain(why);
     expect(answersAll(null, onCommand(command))).toBe(false);

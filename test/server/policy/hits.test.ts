@@ -22,7 +22,7 @@ async function ask(gate: TestGate, method: string, path: string, body?: unknown)
   return await (await gate.request(method, path, body)).json();
 }
 
-/** What the hits must be, counted anew from the actions themselves. */
+/** Counts the hits anew from the actions themselves. */
 async function recount(gate: TestGate): Promise<Map<string, Partial<PolicyHit>>> {
   const { items } = await ask(gate, "GET", "/api/actions?limit=500") as { items: Action[] };
   const counted = new Map<string, { count: number; overruled: number; [effect: string]: number }>();

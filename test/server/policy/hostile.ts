@@ -1,6 +1,6 @@
 import type { Policies } from "../../../server/policy/schema.ts";
 
-/** What every hostile command hides at its end; no reading of it may be allow. */
+/** The command that every hostile text hides at its end; no reading of it may be allow. */
 const HIDDEN = "rm -rf x";
 
 const times = (text: string, count: number) => text.repeat(count);
@@ -67,6 +67,8 @@ export const HOSTILE_COMMANDS: Record<string, string> = {
   "900 cd": `${each(900, (at) => `cd d${at}`, " && ")}; ${HIDDEN}`,
   "wrappers without an end": `${times("sudo ", 13_000)}${HIDDEN}`,
   "300 wrappers": `${times("sudo ", 300)}${HIDDEN}`,
+  "wrappers of a program under rules": `${times("sudo rm ", 5_900)}; ${HIDDEN}`,
+  "wrappers of a program with options": `${times("sudo rm -v ", 5_500)}; ${HIDDEN}`,
   "env without an end": `${times("env A=1 ", 8_000)}${HIDDEN}`,
   "eval without an end": `${times("eval ", 13_000)}${HIDDEN}`,
   "xargs without an end": `${times("xargs ", 10_000)}${HIDDEN}`,
@@ -173,7 +175,7 @@ export const HOSTILE_POLICY: Policies = {
   askPaths: Array.from({ length: 33 }, (_, at) => `**/**/${times("**/a/", 40)}b${at}`),
 };
 
-/** What meets those patterns at its worst. */
+/** The commands that are worst for those patterns. */
 export const HOSTILE_MEETINGS: Record<string, string> = {
   "globs: a long name": `rm ${times("a", 250)} -rf`,
   "globs: a deep path": `rm -rf ${times("a/", 500)}`,

@@ -32,7 +32,7 @@ const made: string[] = [];
 afterAll(() => made.forEach((base) => rmSync(base, { recursive: true, force: true })));
 
 const PLATFORMS = new Set(["any", "posix", "posix_nonroot", "linux"]);
-/** What only the disk can refuse: folders, special files, permissions. */
+/** The reasons for which only the disk refuses: folders, special files, permissions. */
 const DISK = new Set([
   "wrong_type",
   "types",

@@ -18,6 +18,8 @@ export type Send = (method: string, path: string, body?: unknown) => Promise<Res
 /** A person with a key, however it is kept. */
 export interface Person {
   readonly key_id: string;
+  /** The public key as the daemon enrols it, in base64url. */
+  readonly public_key: string;
   /** Body of `POST /api/proof/set`. */
   enrolment(send: Send): Promise<Json>;
   sign(challenge: Challenge): Proof;
@@ -39,6 +41,7 @@ export function withPassphrase(): Person {
   };
   return {
     key_id,
+    public_key,
     enrolment: () => Promise.resolve(input),
     sign: (challenge) => ({
       kind: "passphrase",
@@ -49,7 +52,7 @@ export function withPassphrase(): Person {
   };
 }
 
-/** What an authenticator may do wrong. */
+/** The faults that an authenticator may have. */
 export interface Faults {
   origin?: string;
   rp_id?: string;
@@ -85,6 +88,7 @@ export function withPasskey(algorithm: Algorithm = "ES256", faults: Faults = {})
   };
   return {
     key_id: id,
+    public_key: base64url(coseOf(algorithm, publicKey)),
     wrong,
     async enrolment(send: Send): Promise<Json> {
       const asked = await send("POST", "/api/proof/passkey-options", {});

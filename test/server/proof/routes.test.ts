@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createRoutes } from "../../../server/app.ts";
+import { digestOf } from "../../../server/proof/digest.ts";
 import type { ProofVerb } from "../../../server/proof/schema.ts";
 import { listOperations } from "../../../server/route.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 import { enrol, sendTo, withPassphrase } from "./person.ts";
 
-/** What the rows send: an action that is held, one that was done, one that was rolled back. */
+/** The ids that the rows send: an action that is held, one that was done, one that was rolled back. */
 interface Given {
   held: string;
   done: string;
@@ -14,6 +15,9 @@ interface Given {
 }
 
 type Json = Record<string, unknown>;
+
+/** An empty list that nobody has changed. */
+const FIRST_VERSION = { items_sha256: digestOf([]), number: 1 };
 
 /** Routes that let more happen, with the verb of their proof and a request. */
 const PROVEN: Record<string, [verb: ProofVerb, body: Json, path?: (given: Given) => string]> = {
@@ -30,18 +34,19 @@ const PROVEN: Record<string, [verb: ProofVerb, body: Json, path?: (given: Given)
   "POST /api/sessions/{id}/rollback-partial": ["rollback", {}, ({ session }) => session],
   "DELETE /api/hub/projects/{id}": ["remove_project", {}, () => "empty"],
   "POST /api/team/members": ["change_team", { name: "Ann" }],
-  "POST /api/team/accept": ["change_team", {}],
+  "POST /api/team/accept": ["change_team", FIRST_VERSION],
   "POST /api/approval-routes": [
     "change_routes",
     { name: "all", approvers: { role: "admin" } },
   ],
-  "POST /api/approval-routes/accept": ["change_routes", {}],
+  "POST /api/approval-routes/accept": ["change_routes", FIRST_VERSION],
   "POST /api/proof/set": ["change_proof", { kind: "token" }],
   "POST /api/proof/remove": ["remove_proof", {}],
 };
 
-/** Routes that other tests send: the proof depends on a config, or on a block. */
+/** Routes that other tests send: the proof depends on a config, on a block or on each action. */
 const BY_EFFECT: Record<string, ProofVerb> = {
+  "POST /api/approvals/approve": "approve",
   "POST /api/config/accept": "accept_config",
   "PUT /api/config/policies": "change_policies",
   "POST /api/hub/projects": "register_project",
@@ -63,18 +68,28 @@ const FREE: Record<string, string> = {
   "POST /api/actions/{id}/claim": "the action was approved before",
   "POST /api/actions/{id}/result": "it reports what a claimed action did",
   "POST /api/actions/{id}/cancel": "less happens",
+  "POST /api/approvals/reject": "less happens",
   "POST /api/actions/{id}/reject": "less happens",
   "POST /api/global/approvals/{id}/reject": "less happens",
   "POST /api/auth/login-code": "the page gets what its caller has, and decides with a proof too",
   "POST /api/auth/prove-daemon": "the daemon proves itself",
   "POST /api/grants/preview": "it reads",
   "DELETE /api/grants/{id}": "less happens",
+  "DELETE /api/sandbox/openings/{id}": "less happens",
   "DELETE /api/hub/projects/{id}/override-trust": "less happens",
   "POST /api/hooks/{host}": "policy decides",
+  "POST /api/hooks/runs/{ticket}": "the action was approved before",
+  "POST /api/hooks/runs/{ticket}/result": "it reports what a started action did",
   "POST /api/policy/test": "it reads",
   "POST /api/approval-routes/test": "it reads",
   "POST /api/policy/replay": "it reads",
   "DELETE /api/agent-monitor/ports/{pid}": "less runs",
+  "POST /api/notifications/test": "a person accepted its receiver, and a message decides nothing",
+  "POST /api/notifications/retry": "a person accepted its receiver, and a message decides nothing",
+  "DELETE /api/notifications/deliveries/{id}": "less happens",
+  "POST /api/notifications/receivers": "the change of config.json waits for a person's proof",
+  "PUT /api/notifications/receivers/{id}": "the change of config.json waits for a person's proof",
+  "DELETE /api/notifications/receivers/{id}": "the change of config.json waits for a proof",
   "POST /api/remediation/assess": "it reads",
   "POST /api/remediation/evaluate-policy": "it reads",
   "POST /api/remediation/recommend": "it reads",

@@ -52,6 +52,11 @@ test("finds what a session did, and recommends calls that work", async () => {
   expect((await post("evaluate-policy", { session_id })).body).toEqual({
     compliant: true,
     violations: [],
+    budget: [
+      { of: "files", spent: 1, limit: expect.any(Number) },
+      { of: "bytes", spent: 1, limit: expect.any(Number) },
+      { of: "deletions", spent: 0, limit: expect.any(Number) },
+    ],
   });
   expect((await post("recommend", { session_id })).body).toMatchObject([
     { strategy: "review_changes", score: 10 },
@@ -84,6 +89,45 @@ test("finds what a session did, and recommends calls that work", async () => {
   expect(await (await gate.request("GET", `/api/actions/${held.id}`)).json()).toMatchObject({
     status: "rejected",
   });
+});
+
+test("a budget counts what no person approved, against the limits in force", async () => {
+  const gate = await createTestGate({
+    files: { "a.txt": "1", "b.txt": "2" },
+    policies: {
+      defaultEffect: "allow",
+      askPaths: ["held/**"],
+      maxChangedFilesPerSession: 3,
+      maxChangedBytesPerSession: 1_000,
+      maxDeletionsPerSession: 2,
+    },
+  });
+  const opened = await gate.request("POST", "/api/sessions", { agent: "a", host: "test" }, "agent");
+  const { id: session_id, session_secret } = await opened.json();
+  const submit = async (tool: string, input: Record<string, unknown>) => {
+    const body = { tool, input, session_id };
+    const headers = { "X-Gate-Session": session_secret };
+    return await (await gate.request("POST", "/api/actions", body, "agent", headers)).json();
+  };
+  const budget = async () => {
+    const answer = await gate.request("POST", "/api/remediation/evaluate-policy", { session_id });
+    return (await answer.json()).budget;
+  };
+  const of = (files: number, bytes: number, deletions: number) => [
+    { of: "files", spent: files, limit: 3 },
+    { of: "bytes", spent: bytes, limit: 1_000 },
+    { of: "deletions", spent: deletions, limit: 2 },
+  ];
+  expect(await budget()).toEqual(of(0, 0, 0));
+  await submit("write_file", { path: "c.txt", content: "x".repeat(10) });
+  await submit("delete_file", { path: "a.txt" });
+  expect(await budget()).toEqual(of(2, 10, 1));
+  const held = await submit("write_file", { path: "held/d.txt", content: "x" });
+  await gate.request("POST", `/api/actions/${held.id}/approve`, {});
+  expect(await budget()).toEqual(of(2, 10, 1));
+  await gate.reopen();
+  expect(await budget()).toEqual(of(2, 10, 1));
+  await gate.close();
 });
 
 test.each([

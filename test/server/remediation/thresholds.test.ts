@@ -1,3 +1,5 @@
+import Sqlite from "libsql";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Block } from "../../../server/remediation/schema.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
@@ -102,6 +104,40 @@ describe("thresholds", () => {
     expect(await listBlocks(gate)).toEqual([]);
     await session.submit(".env");
     expect(await listBlocks(gate)).toHaveLength(1);
+  });
+
+  test("the end of a block is recorded and streamed once, over a restart too", async () => {
+    const gate = await createTestGate({ policies: POLICIES });
+    const ends = async () => (await gate.audit()).filter(({ type }) => type === "block.removed");
+    const blocked = async () => {
+      const session = await openSession(gate);
+      for (let n = 0; n < 5; n++) await session.submit(".env");
+      return (await listBlocks(gate))[0]!;
+    };
+    const block = await blocked();
+    // Another program cannot end it earlier by its row.
+    const db = new Sqlite(join(gate.home, "projects", "test", "ledger.db"));
+    db.exec("UPDATE blocks SET expires_at = '2000-01-01T00:00:00.000Z'");
+    db.close();
+    await gate.project.actions.expireDue();
+    expect([await ends(), (await listBlocks(gate)).length]).toEqual([[], 1]);
+    gate.clock.advance(900_000);
+    for (let n = 0; n < 2; n++) await gate.project.actions.expireDue();
+    expect(await ends()).toMatchObject([{
+      session_id: block.session_id,
+      actor: { kind: "system", id: "gate" },
+      data: { block_id: block.id, reason: "its time is over" },
+    }]);
+    const told = gate.events.filter(({ type }) => type === "block.removed");
+    expect(told.map(({ topic }) => topic).toSorted()).toEqual(["risk", "sessions"]);
+    await blocked();
+    await gate.reopen(() => gate.clock.advance(900_000));
+    expect((await ends()).length).toBe(2);
+    expect(await listBlocks(gate)).toEqual([]);
+    await gate.reopen();
+    expect((await ends()).length).toBe(2);
+    expect(gate.logs.filter(({ message }) => message.includes("was lifted without"))).toEqual([]);
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true, problem: null });
   });
 
   test("denials outside the window do not count, and those before a restart do", async () => {

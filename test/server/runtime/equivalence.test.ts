@@ -259,7 +259,7 @@ function same(one: Ran, other: Ran): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** What is not the same in the other run. */
+/** The parts of a run that differ from the other run. */
 function without(one: Ran, other: Ran): object {
   const files = Object.entries(one.files).filter(([name, text]) => other.files[name] !== text);
   return { ...one, files: Object.fromEntries(files) };

@@ -8,7 +8,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { parseLocks, parseStat, parseTcpTable } from "../../../server/runtime/linux_processes.ts";
-import { parseFolders, parseLsof, parsePs } from "../../../server/runtime/mac_processes.ts";
+import {
+  parseFolders,
+  parseLsof,
+  parsePrograms,
+  parsePs,
+} from "../../../server/runtime/mac_processes.ts";
 import { openProcessList } from "../../../server/runtime/open_process_list.ts";
 import { ownUid, sendSignal } from "../../../server/runtime/process_list.ts";
 import { identify } from "../../../server/runtime/processes.ts";
@@ -83,6 +88,58 @@ test("Windows: recorded outputs of CIM and netstat", () => {
     { pid: 21_884, port: 5_173, address: "127.0.0.1", family: 4 },
     { pid: 21_884, port: 5_173, address: "::1", family: 6 },
   ]);
+});
+
+const START = "Fri Nov 20 08:48:19 2026";
+
+test.each<[string, string, [number, number | null, string[]][]]>([
+  ["another user", `1 0 -2 0 ${START} /usr/sbin/x`, [[1, -2, ["/usr/sbin/x"]]]],
+  ["a day of one digit", "2 1 501 0 Fri Nov  6 08:48:19 2026 sh", [[2, 501, ["sh"]]]],
+  ["a program with blanks in its path", `3 1 501 0 ${START} /Users/a b/bin/claude --x`, [
+    [3, 501, ["/Users/a b/bin/claude", "--x"]],
+  ]],
+  ["a process without a command", `4 1 501 0 ${START} \n5 1 501 0 ${START} sh`, [[5, 501, ["sh"]]]],
+  ["a line that is cut", `6 1 501 0 ${START} sh\n7 1 501 0 Fri Nov 2`, [[6, 501, ["sh"]]]],
+  ["a row of text", "codex 1 501 0 Fri", []],
+  ["nothing", "", []],
+])("macOS: ps with %s", (_name, text, expected) => {
+  const programs = parsePrograms("    3 /Users/a b/bin/claude\n  5 sh\nx y\n8");
+  const found = parsePs(text, programs).map(({ pid, uid, argv }) => [pid, uid, argv]);
+  expect(found).toEqual(expected);
+});
+
+test("macOS: odd outputs of lsof", () => {
+  const zone = "p7\nf3\ntIPv6\nPTCP\nn[fe80::1%lo0]:3000\n";
+  expect(parseLsof(zone)).toEqual([{ pid: 7, port: 3_000, address: "fe80::1%lo0", family: 6 }]);
+  expect(parseLsof("n*:80\np\nn*:80\npx\nn*:80\np9\nn*:http\nn*:\np9\nn*:8")).toEqual([
+    { pid: 9, port: 8, address: "0.0.0.0", family: 4 },
+  ]);
+  expect(parseFolders("p7\nfcwd\nn/Users/jos\\xc3\\xa9/x\np8\nfcwd\np9\nfcwd\nn/a\np10\nfc"))
+    .toEqual(new Map([[7, "/Users/josé/x"], [9, "/a"]]));
+});
+
+test("Windows: odd outputs", () => {
+  const netstat = [
+    "Aktive Verbindungen",
+    "  Proto  Lokale Adresse  Remoteadresse  Status  PID",
+    "  TCP    [fe80::1%12]:3000      [::]:0                 ABHÖREN         9120",
+    "  TCP    0.0.0.0:135            0.0.0.0:0              ABHÖREN",
+    "  TCP    0.0.0.0:136            0.0.0.0:0              ABHÖREN         0",
+    "  UDP    0.0.0.0:500            *:*                                    9121",
+    "  TCP    127.0.0.1:54012        127.0.0.1:5173         HERGESTELLT     9120",
+    "  TCP    0.0.0.0:13",
+  ].join("\r\n");
+  expect(parseNetstat(netstat)).toEqual([
+    { pid: 9_120, port: 3_000, address: "fe80::1%12", family: 6 },
+  ]);
+  const row = { ProcessId: 5, ParentProcessId: 1, CommandLine: "C:\\é\\claude.exe" };
+  const [found] = parseCim(`\ufeff${JSON.stringify({ ...row, CreationDate: null })}`);
+  expect(found).toMatchObject({ pid: 5, start_time: "", argv: ["C:\\é\\claude.exe"] });
+  const iso = { ...row, CreationDate: "2026-11-20T08:48:19.5+01:00" };
+  expect(parseCim(JSON.stringify([iso, { ProcessId: "6" }, null, 7]))).toMatchObject([
+    { started_at: Date.parse("2026-11-20T07:48:19.500Z") },
+  ]);
+  expect(parseCim(JSON.stringify([iso]).slice(0, -2))).toEqual([]);
 });
 
 test("a real child: identity, folder, marks, port", async () => {

@@ -12,14 +12,19 @@ const isLinux = platform() === "linux";
 test("an engine is named with its version, or the reason why there is none", async () => {
   const found = await lookForEngine();
   if (found.engine) {
-    expect(found.engine).toMatchObject({ name: "bubblewrap", can_mask: true });
-    expect(found.engine.version).toMatch(/^\d+\.\d+/);
+    const isLandlock = found.engine.name === "landlock";
+    expect(found.engine.can_mask).toBe(!isLandlock);
+    expect(found.engine.version).toMatch(isLandlock ? /^\d+$/ : /^\d+\.\d+/);
   } else expect(found.why).toMatch(/bubblewrap|no sandbox on/);
 });
 
 test.runIf(isLinux)("a missing program is none, with the way to install it", async () => {
-  const found = await lookForEngine(["/nowhere/bwrap"]);
-  expect(found).toMatchObject({ engine: null, why: "bubblewrap is not installed" });
+  const found = await lookForEngine({ bubblewrap: ["/nowhere/bwrap"], confine: null });
+  expect(found).toMatchObject({
+    engine: null,
+    why: "bubblewrap is not installed; nor can it be Landlock: Node makes no system calls; " +
+      "gate's own executable does",
+  });
   expect(found.fix).toContain("apt install bubblewrap");
 });
 
@@ -29,7 +34,8 @@ test.runIf(isLinux)("a program that a user can change is none", async () => {
   const path = join(folder, "bin/bwrap");
   writeFileSync(path, "#!/bin/sh\necho bubblewrap 9.9.9\n", { mode: 0o755 });
   chmodSync(join(folder, "bin"), 0o777);
-  expect((await lookForEngine([path])).why).toMatch(/belongs to a user, or one can write it/);
+  expect((await lookForEngine({ bubblewrap: [path], confine: null })).why)
+    .toMatch(/belongs to a user, or one can write it/);
 });
 
 test.each([
@@ -42,8 +48,13 @@ test.each([
 });
 
 test("the filter is whole instructions whose jumps stay inside it", () => {
-  for (const architecture of ["x64", "arm64"]) {
-    const bytes = seccompFilter(architecture)!;
+  const shared = [null, { network: false }, { network: true }];
+  for (
+    const [architecture, filter] of shared.flatMap((one) =>
+      ["x64", "arm64"].map((name) => [name, one] as const)
+    )
+  ) {
+    const bytes = seccompFilter(architecture, filter)!;
     expect(bytes.length % 8).toBe(0);
     const count = bytes.length / 8;
     for (let at = 0; at < count; at++) {
@@ -53,4 +64,36 @@ test("the filter is whole instructions whose jumps stay inside it", () => {
     }
   }
   expect(seccompFilter("mips")).toBeNull();
+});
+
+test.runIf(isLinux)("a program that says it restricts itself and does not is none", async () => {
+  const folder = createTempFolder("engine");
+  const liar = join(folder, "liar");
+  // It tells a version, and runs the command bare.
+  writeFileSync(
+    liar,
+    '#!/bin/bash\nif [ "$1" = version ]; then echo 7; else exec "$@"; fi\n',
+    { mode: 0o755 },
+  );
+  const found = await lookForEngine({ bubblewrap: [], confine: [liar] });
+  expect(found.engine).toBeNull();
+  expect(found.why).toContain("Landlock: it let out: secret");
+  const old = join(folder, "old");
+  writeFileSync(old, "#!/bin/bash\necho 4\n", { mode: 0o755 });
+  expect((await lookForEngine({ bubblewrap: [], confine: [old] })).why)
+    .toContain("version 4 of this kernel is too old");
+  const none = join(folder, "none");
+  writeFileSync(none, "#!/bin/bash\necho 0\n", { mode: 0o755 });
+  expect((await lookForEngine({ bubblewrap: [], confine: [none] })).why)
+    .toContain("this kernel has none");
+});
+
+test("on macOS the program of the system is really tried", async () => {
+  const found = await lookForEngine({ system: "darwin", seatbelt: "/nowhere/sandbox-exec" });
+  expect(found).toMatchObject({ engine: null, why: '"/nowhere/sandbox-exec" is not there' });
+  const folder = createTempFolder("seatbelt");
+  const fake = join(folder, "sandbox-exec");
+  writeFileSync(fake, '#!/bin/sh\nshift 2; exec "$@"\n', { mode: 0o755 });
+  const bare = await lookForEngine({ system: "darwin", seatbelt: fake });
+  expect(bare.engine).toBeNull();
 });

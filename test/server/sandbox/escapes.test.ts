@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommand } from "../../../server/runtime/spawn.ts";
+import { CONFINE, LANDLOCK } from "./landlock_stage.ts";
 import { createStage, ENGINE } from "./stage.ts";
 
-/** What each attempt may use: the victim outside, its port, and the folder around everything. */
+/** The means of each attempt: the victim outside, its port, and the folder around everything. */
 interface Outside {
   victim: number;
   port: number;
@@ -67,7 +68,7 @@ const FILES: Attempt[] = [
   ["a device of one's own", `mknod d b 8 0; cat d; ${py("os.mknod('d2', 0o60600, 2049)")}`, DENIED],
   ["a device through the shared memory", "mknod /dev/shm/d b 8 0; cat /dev/shm/d", DENIED],
   ["a file by its handle", py("s(304, -100, b'x' * 32, 0)"), /errno 1\n/],
-  ["gate's data", "ls -la ~/.gate; cat ~/.gate/tokens/agent; cp -r ~/.gate g", /Permission denied/],
+  ["gate's data", "ls -la ~/.gate; cat ~/.gate/tokens/agent; cp -r ~/.gate g", /No such file/],
   ["another project", ({ base }) => `cat ${base}/home/user/other/file.txt`, /No such file/],
   ["a folder elsewhere", ({ base }) => `cat ${base}/elsewhere/data.txt`, /No such file/],
   ["passwords of the machine", "cat /etc/shadow /etc/gshadow /etc/sudoers", DENIED],
@@ -265,16 +266,20 @@ const SERVICES: Attempt[] = [
   ],
 ];
 
-describe.runIf(ENGINE !== null && existsSync("/usr/bin/python3"))(
-  "no way out of the sandbox",
-  () => {
-    const stage = createStage();
+describe.each([
+  { name: "bubblewrap", engine: ENGINE, kept: () => true },
+  // It hides no file of the project, so there is none to hide.
+  { name: "landlock", engine: LANDLOCK, kept: (path: string) => !MASKED.test(path) },
+])("no way out of the sandbox of $name", ({ name, engine, kept }) => {
+  describe.runIf(engine !== null && existsSync("/usr/bin/python3"))("where it can be tried", () => {
+    const stage = createStage({}, undefined, { engine, confine: CONFINE });
     const { run, root, home, gate_home, base, write } = stage;
+    const all = Object.entries(KEPT).filter(([path]) => kept(path));
     const open: (Server | ChildProcess)[] = [];
     let outside: Outside;
 
     beforeAll(async () => {
-      for (const [path, text] of Object.entries(KEPT)) write(path, text);
+      for (const [path, text] of all) write(path, text);
       await runCommand(
         "git init -q . && git add src && git -c user.name=a -c user.email=a commit -qm x",
         {
@@ -291,7 +296,8 @@ describe.runIf(ENGINE !== null && existsSync("/usr/bin/python3"))(
       };
       const unix = join(gate_home, "run/gate.sock");
       await serve(unix);
-      await serve(join(root, "service.sock"));
+      // A socket is hidden too.
+      if (name === "bubblewrap") await serve(join(root, "service.sock"));
       const { port } = await serve(0) as { port: number };
       const victim = spawn("/usr/bin/python3", ["-c", VICTIM], {
         env: { VICTIM: "SECRET=victim" },
@@ -308,7 +314,8 @@ describe.runIf(ENGINE !== null && existsSync("/usr/bin/python3"))(
       rmSync(`/dev/shm/escape-${outside.victim}`, { force: true });
     });
 
-    const attempts = [...FILES, ...WRITES, ...KERNEL, ...SERVICES];
+    const attempts = [...FILES, ...WRITES, ...KERNEL, ...SERVICES]
+      .filter(([about]) => name === "bubblewrap" || !RESTORED.test(about));
 
     test.each(attempts.map(([name, ...rest]) => [name, rest] as const))(
       "%s",
@@ -318,9 +325,10 @@ describe.runIf(ENGINE !== null && existsSync("/usr/bin/python3"))(
           env: { SSH_AUTH_SOCK: "/x", DISPLAY: ":0", https_proxy: "x" },
         });
         expect(output).not.toMatch(/SECRET=|ESCAPED$/m);
-        if (shows) expect(output).toMatch(shows);
-        for (const [path, kept] of Object.entries(KEPT)) {
-          expect(readFileSync(join(base, path), "utf8"), path).toBe(kept);
+        if (shows && name === "bubblewrap") expect(output).toMatch(shows);
+        for (const [path, text] of all) {
+          expect(readFileSync(join(base, path), "utf8"), path).toBe(text);
+          expect(statSync(join(base, path)).mode & 0o7777, path).toBe(0o644);
         }
         for (const path of ABSENT) expect(existsSync(join(home, path)), path).toBe(false);
         expect(existsSync(join(root, ".git/hooks/pre-commit"))).toBe(false);
@@ -333,15 +341,20 @@ describe.runIf(ENGINE !== null && existsSync("/usr/bin/python3"))(
     test("there are more than sixty of them", () => {
       expect(attempts.length).toBeGreaterThanOrEqual(60);
     });
-  },
-);
+  });
+});
+
+/** Under Landlock gate itself restores them after the command; `landlock.test.ts` shows it. */
+const RESTORED = /^git's (config of the project|hooks)$/;
+/** What a rule of the stage hides or keeps in the project. */
+const MASKED = /project\/(\.env|api|secrets|kept|\.claude)/;
 
 const VICTIM = "import os, socket, time; s = socket.socket(socket.AF_UNIX); " +
   "s.bind('\\0escape-%d' % os.getpid()); s.listen(); " +
   "open('/dev/shm/escape-%d' % os.getpid(), 'w').write('SECRET=shm'); " +
   "print('ready', flush=True); time.sleep(600)";
 
-/** What must be as it was after each attempt. */
+/** The files that must be as they were after each attempt. */
 const KEPT: Record<string, string> = {
   "home/user/project/.env": "SECRET=project\n",
   "home/user/project/api/.env": "SECRET=api\n",

@@ -1,10 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { engineOnce } from "../../../server/sandbox/engine.ts";
 import { policyTemplate } from "../../../server/policy/templates.ts";
-import { createTestGate, type TestGate } from "../../helpers.ts";
+import { createTestGate } from "../../helpers.ts";
+import { connect } from "./agent.ts";
 import { ENGINE } from "./stage.ts";
 
 const FILES = { ".env": "KEY=SECRET\n", "src/a.txt": "one\n", "api/.env": "KEY=SECRET\n" };
@@ -14,40 +16,6 @@ const COMPUTED = "python3 -c \"open('src/b.txt','w').write('made'); " +
 
 const CREATES = "python3 -c \"import os; os.makedirs('new'); " +
   "[open('new/'+n, 'w').write('made') for n in ('.'+'env', 'x.p'+'em', 'plain')]\"";
-
-/** An agent that is connected to the daemon's `/mcp`. */
-async function connect(gate: TestGate) {
-  let session: Record<string, string> = {};
-  const send = async (method: string, params: unknown) => {
-    const response = await gate.request(
-      "POST",
-      "/mcp",
-      { jsonrpc: "2.0", id: 1, method, params },
-      "agent",
-      {
-        ...{ accept: "application/json, text/event-stream", "content-type": "application/json" },
-        ...session,
-      },
-    );
-    const text = await response.text();
-    const id = response.headers.get("mcp-session-id");
-    if (id !== null) session = { "mcp-session-id": id };
-    return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text).result;
-  };
-  await send("initialize", {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "codex", version: "1" },
-  });
-  return async (command: string, args: Record<string, unknown> = {}) => {
-    const name = "run_command";
-    const { structuredContent } = await send("tools/call", {
-      name,
-      arguments: { command, ...args },
-    });
-    return structuredContent as Record<string, unknown> & { message: string; output: string };
-  };
-}
 
 const sandboxed = { policies: policyTemplate("balanced"), files: FILES, sandbox: engineOnce() };
 
@@ -152,6 +120,32 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
       .toMatchObject({ status: "approved", decision: { sandbox: { engine: "bubblewrap" } } });
   });
 
+  test.each([
+    ["tools/build", "./tools/build"],
+    ["bin/build", "bin/build --fast"],
+  ])(
+    "a program of the project that a rule allows runs in the sandbox: %s",
+    async (file, command) => {
+      const template = policyTemplate("balanced");
+      const allowed = template.allowedCommands ?? [];
+      const gate = await createTestGate({
+        ...sandboxed,
+        policies: { ...template, allowedCommands: [...allowed, "build", `./${file}`, file] },
+      });
+      const run = await connect(gate);
+      await run(
+        `python3 -c "import os; os.makedirs(os.path.dirname('${file}')); f = '${file}'\n` +
+          "open(f, 'w').write('#!/bin/sh\\necho planted'); os.chmod(f, 0o755)\"",
+        { wait_ms: 15_000 },
+      );
+      expect(await run(command, { wait_ms: 15_000 }))
+        .toMatchObject({ output: "planted\n", decision: { sandbox: { engine: "bubblewrap" } } });
+      expect(await run("wc -l src/a.txt", { wait_ms: 15_000 })).toMatchObject({
+        decision: { sandbox: null },
+      });
+    },
+  );
+
   test("a sandboxed command starts when no proved one runs any more", async () => {
     const gate = await createTestGate(sandboxed);
     const key = join(gate.root, "../key.txt");
@@ -179,6 +173,81 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     expect(held).toMatchObject({ status: "pending", decision: { sandbox: null } });
   });
 
+  test.each([
+    ["auto", "python3 -c \"open('src/'+'ran', 'w').close()\""],
+    ["always", "touch src/ran"],
+    ["always", "python3 -c \"open('src/'+'ran', 'w').close()\""],
+  ])(
+    "%s: what needs more walls than a sandbox holds is asked, says why and runs outside: %s",
+    async (mode, command) => {
+      const many = Object.fromEntries(
+        Array.from({ length: 450 }, (_, at) => [`many/${at}/.env`, "KEY=SECRET\n"]),
+      );
+      const gate = await createTestGate({
+        ...sandboxed,
+        policies: { ...policyTemplate("balanced"), sandbox: { mode: mode as "auto" | "always" } },
+        files: { ...FILES, ...many },
+      });
+      const run = await connect(gate);
+      const held = await run(command, { wait_ms: 0 });
+      expect(held).toMatchObject({
+        status: "pending",
+        decision: { effect: "ask", sandbox: null, reason: expect.stringMatching(/45\d hidden/) },
+      });
+      expect(existsSync(join(gate.root, "src/ran"))).toBe(false);
+      const { digest } = await (await gate.request("GET", `/api/actions/${held.action_id}`)).json();
+      const approved = await gate.request("POST", `/api/actions/${held.action_id}/approve`, {
+        expected_digest: digest,
+      });
+      expect(approved.status).toBe(200);
+      const claim = await gate.request(
+        "POST",
+        `/api/actions/${held.action_id}/claim`,
+        { sandbox: true },
+        "reviewer",
+      );
+      expect(claim.status).toBe(200);
+      expect(await claim.json()).toMatchObject({ walls: null, command });
+      // As many as a sandbox holds: nobody is asked.
+      rmSync(join(gate.root, "many"), { recursive: true });
+      expect(await run(command, { wait_ms: 15_000 }))
+        .toMatchObject({ status: "approved", decision: { sandbox: { engine: "bubblewrap" } } });
+    },
+  );
+
+  test("a listed host is reached, what was asked for is recorded, and a closed one is told", async () => {
+    const server = createServer((_, answer) => answer.end("SERVED"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    const gate = await createTestGate({
+      ...sandboxed,
+      policies: { ...policyTemplate("balanced"), sandbox: { hosts: [`127.0.0.1:${port}`] } },
+    });
+    try {
+      const run = await connect(gate);
+      const fetches =
+        "python3 -c \"import os, urllib.request as r; os.environ.pop('no_proxy', 0)\n" +
+        "os.environ.pop('NO_PROXY', 0)\n" +
+        `for u in ('http://127.0.0.1:${port}/', 'http://closed.test/'):\n` +
+        "  try: print(r.urlopen(u).read())\n" +
+        '  except Exception as e: print(e)"';
+      const done = await run(fetches, { wait_ms: 20_000 });
+      expect(done).toMatchObject({ execution: "succeeded", decision: { sandbox: {} } });
+      expect(done.output).toBe("b'SERVED'\nHTTP Error 403: Forbidden\n");
+      const asked = [
+        { host: "127.0.0.1", port, answer: "connected" },
+        { host: "closed.test", port: 80, answer: "refused" },
+      ];
+      expect(done.asked_hosts).toMatchObject(asked);
+      expect(done.walls).toEqual([expect.stringContaining('"closed.test:80" is not among')]);
+      expect(done.message).toContain("outside_sandbox: true");
+      const finished = (await gate.audit()).find(({ type }) => type === "action.finished");
+      expect(finished!.data).toMatchObject({ asked_hosts: asked });
+    } finally {
+      server.close();
+    }
+  });
+
   test("a command whose walls cannot be built fails and never runs", async () => {
     let there = true;
     const engine = engineOnce();
@@ -197,11 +266,32 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
       decision: { sandbox: { engine: "bubblewrap" } },
     });
     there = false;
-    const claim = await gate.request("POST", `/api/actions/${action.id}/claim`, {}, "agent");
+    const able = { sandbox: true };
+    const claim = await gate.request("POST", `/api/actions/${action.id}/claim`, able, "agent");
     expect(claim.status).toBe(409);
     const after = await gate.request("GET", `/api/actions/${action.id}`);
     expect(await after.json()).toMatchObject({ execution: "failed" });
     expect(existsSync(join(gate.root, "src/ran"))).toBe(false);
+  });
+
+  test("a process that cannot start a sandbox does not get a command that needs one", async () => {
+    const gate = await createTestGate({
+      ...sandboxed,
+      policies: { ...policyTemplate("balanced"), sandbox: { mode: "always" } },
+    });
+    const { actions } = gate.project;
+    const { action } = await actions.submit(
+      { tool: "run_command", input: { command: "touch src/ran" }, wait_ms: 0 },
+      { id: "agent", scope: "agent" } as never,
+    );
+    const claim = await gate.request("POST", `/api/actions/${action.id}/claim`, {}, "agent");
+    expect(claim.status).toBe(409);
+    expect((await claim.json()).detail).toContain("restart the agent's host");
+    const after = await gate.request("GET", `/api/actions/${action.id}`);
+    expect(await after.json()).toMatchObject({
+      execution: "failed",
+      error: expect.stringContaining("cannot start a sandbox"),
+    });
   });
 });
 

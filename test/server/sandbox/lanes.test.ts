@@ -47,6 +47,16 @@ test("a run that nobody reports counts until its time is over", async () => {
   expect(await lanes.behind("2", lane("two", "/p"))).toBe(true);
 });
 
+test("a run whose process is gone counts no longer, and holds nothing", async () => {
+  const lanes = new Lanes(20);
+  let is_gone = false;
+  expect(await lanes.behind("1", { ...lane("one", "/p"), is_gone: () => is_gone })).toBe(true);
+  expect([lanes.holds("one"), lanes.outside("2", lane("two", "/p"))]).toEqual([true, false]);
+  is_gone = true;
+  expect([lanes.holds("one"), lanes.outside("2", lane("two", "/p"))]).toEqual([false, true]);
+  expect(lanes.holds("two")).toBe(false);
+});
+
 test("two working trees of one repository share its folder", async () => {
   const base = realpathSync(createTempFolder("lanes"));
   const [main, second] = [join(base, "main"), join(base, "second")];

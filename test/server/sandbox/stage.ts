@@ -1,4 +1,5 @@
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { compilePolicy } from "../../../server/policy/evaluate.ts";
@@ -6,14 +7,19 @@ import type { Surroundings } from "../../../server/policy/evaluate.ts";
 import type { Policies } from "../../../server/policy/schema.ts";
 import { runCommand, type RunOptions } from "../../../server/runtime/spawn.ts";
 import { startBehind } from "../../../server/sandbox/bubblewrap.ts";
+import type { SandboxEngine } from "../../../server/environment.ts";
 import { findEngine } from "../../../server/sandbox/engine.ts";
+import { startConfined } from "../../../server/sandbox/landlock.ts";
 import { BlockedFiles } from "../../../server/sandbox/find_blocked.ts";
 import { judgeOf } from "../../../server/sandbox/judge.ts";
 import { type WallsInput, wallsOf } from "../../../server/sandbox/walls.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 
-/** The engine of this machine; without one, the tests of running commands say so and are left out. */
-export const ENGINE = await findEngine();
+// A sandbox has a `/dev` of its own, so no test of it has its folders there.
+if (tmpdir().startsWith("/dev/")) process.env["TMPDIR"] = "/tmp";
+
+/** Bubblewrap, if it runs here; without it, the tests of running commands say so and are left out. */
+export const ENGINE = await findEngine({ confine: null });
 if (ENGINE === null) {
   console.error("NOT RUN: no sandbox engine here, so no command was tried in a sandbox");
 }
@@ -22,6 +28,10 @@ if (ENGINE === null) {
 export function createStage(
   files: Record<string, string> = {},
   policies: Policies = { blockedPaths: [".env", "*.pem", "**/secrets/**"], askPaths: ["kept/**"] },
+  { engine = ENGINE, confine = null }: {
+    engine?: SandboxEngine | null;
+    confine?: readonly string[] | null;
+  } = {},
 ) {
   const base = realpathSync(createTempFolder("sandbox"));
   const home = join(base, "home/user");
@@ -45,9 +55,9 @@ export function createStage(
   const blocked = new BlockedFiles();
   const walls = (command: string, more: Partial<WallsInput> = {}) =>
     wallsOf({
-      ...{ engine: ENGINE!, judge, blocked, command, gate_home, network: "loopback" },
+      ...{ engine: engine!, judge, blocked, command, gate_home, network: "loopback" },
       ...{ roots: [root], strangers: [], user_home: home, session_id: "session", cwd: root },
-      ...{ hosts: [], writable: [], blocked_outside: [] },
+      ...{ hosts: [], writable: [], blocked_outside: [], port: 47_000 },
       ...more,
     });
   const run = async (
@@ -58,7 +68,9 @@ export function createStage(
     const env = { ...process.env, HOME: home, ...options.env };
     return await runCommand(command, {
       ...{ cwd: root, timeout_ms: 20_000, max_output_bytes: 100_000, ...options, env },
-      sandbox: startBehind(built, env),
+      sandbox: built.engine.name === "landlock"
+        ? startConfined(built, env, confine)
+        : startBehind(built, env),
     });
   };
   return { base, home, root, gate_home, write, walls, run, judge, blocked, compiled, around };

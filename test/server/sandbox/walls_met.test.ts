@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wallsMet } from "../../../server/sandbox/walls_met.ts";
+import { pathsMet, wallsMet } from "../../../server/sandbox/walls_met.ts";
 
 test.each([
   ["cat: .env: Permission denied", '".env" is hidden'],
@@ -21,4 +21,18 @@ test("an ordinary failure names no wall, and many lines few", () => {
   expect(wallsMet("1 test failed\nAssertionError: 1 != 2\n")).toEqual([]);
   const many = Array.from({ length: 5_000 }, (_, at) => `cat: ./f${at}: Permission denied`);
   expect(wallsMet(many.join("\n"))).toHaveLength(5);
+});
+
+test("the paths that a command did not get are absolute or below the home folder, and few", () => {
+  const output = [
+    "reading ~/.fine",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/home/u/.toolrc'",
+    "cat: /home/u/.netrc: No such file or directory",
+    "cat: own.txt: No such file or directory",
+    "touch: cannot touch '~/data/x': Read-only file system",
+    "bash: /home/u/.netrc: Permission denied",
+  ].join("\n");
+  expect(pathsMet(output)).toEqual(["/home/u/.toolrc", "/home/u/.netrc", "~/data/x"]);
+  const many = Array.from({ length: 5_000 }, (_, at) => `cat: /f${at}: Permission denied`);
+  expect(pathsMet(many.join("\n"))).toHaveLength(5);
 });

@@ -4,7 +4,7 @@ import { openSessions } from "./harness.ts";
 
 type State = string | null;
 
-/** What the gate should believe of one write or deletion. */
+/** The state that the gate should show for one write or deletion. */
 interface Modelled {
   id: string;
   session: number;

@@ -56,7 +56,7 @@ beforeEach(async () => {
   bob = await openAgent();
 });
 
-/** What an agent could try on another's session and its actions. */
+/** The requests that an agent could try on another's session and its actions. */
 const TRIES: Record<string, (of: Ids) => [method: string, path: string, body?: unknown]> = {
   "reads an action": ({ done }) => ["GET", `/api/actions/${done}`],
   "reads it with the project": ({ done }) => ["GET", `/api/actions/${done}?project=test`],

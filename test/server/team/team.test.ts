@@ -80,7 +80,9 @@ describe("bad input changes nothing", () => {
     ["DELETE", "/api/team/members/none", undefined, 404, "gate team list"],
     ["DELETE", "/api/team/members/%00", undefined, 404, "Cannot find member"],
     ["POST", "/api/team/members/none/login-code", {}, 404, 'Cannot find member "none"'],
-    ["POST", "/api/team/accept", { x: 1 }, 400, "x"],
+    ["POST", "/api/team/accept", { ...NO_VERSION, x: 1 }, 400, "x"],
+    ["POST", "/api/team/accept", {}, 400, "items_sha256"],
+    ["POST", "/api/team/accept", NO_VERSION, 409, "not the version that you have seen"],
   ])("%s %s %j", async (method, path, body, status, part) => {
     const gate = await createTestGate();
     await ask(gate, "POST", "/api/team/members", { name: "Ann" });
@@ -91,6 +93,8 @@ describe("bad input changes nothing", () => {
     expect((await eventsOf(gate)).length).toBe(1);
   });
 });
+
+const NO_VERSION = { items_sha256: "0".repeat(64), number: 1 };
 
 test("only an admin changes the team; a reviewer and a stranger do not", async () => {
   const gate = await createTestGate();
@@ -105,8 +109,14 @@ test("only an admin changes the team; a reviewer and a stranger do not", async (
         ["POST", "/api/team/accept"],
       ] as const
     ) {
-      const body = method === "DELETE" ? undefined : /members$/.test(path) ? { name: "X" } : {};
-      const answer = await ask(gate, method, path, method === "PATCH" ? { name: "X" } : body, id);
+      const body = method === "DELETE"
+        ? undefined
+        : method === "PATCH" || /members$/.test(path)
+        ? { name: "X" }
+        : /accept$/.test(path)
+        ? NO_VERSION
+        : {};
+      const answer = await ask(gate, method, path, body, id);
       expect([answer.status, answer.body.detail]).toEqual([403, expect.stringContaining(part!)]);
     }
   }
@@ -226,8 +236,31 @@ describe("where a passphrase is enrolled", () => {
     expect((await ask(gate, "GET", "/api/team")).body.problem).toContain("changed by hand");
     const refused = await ask(gate, "POST", "/api/team/members", { name: "Cy" });
     expect([refused.status, refused.body.code]).toEqual([409, "conflict"]);
-    expect((await signed("POST", "/api/team/accept", {})).status).toBe(200);
+    const { differences, ...seen } = (await ask(gate, "GET", "/api/team")).body.waiting;
+    expect(differences).toEqual([
+      { kind: "removed", id: "ben", text: "" },
+      { kind: "changed", id: "ann", text: 'role: "admin" → "viewer"' },
+      {
+        kind: "added",
+        id: "eve",
+        text: 'name: "Eve"; role: "admin"; email: null; channels: []',
+      },
+    ]);
+    // Another program adds someone after the person has looked.
+    document.members.push({ id: "mallory", name: "Mallory", role: "admin" });
+    writeFileSync(fileOf(gate), JSON.stringify(document));
+    const stale = await ask(gate, "POST", "/api/team/accept", seen);
+    expect([stale.status, stale.body.detail])
+      .toEqual([409, expect.stringContaining("not the version that you have seen")]);
+    expect(gate.daemon.team.roleOf("mallory")).toBe(null);
+    document.members.pop();
+    writeFileSync(fileOf(gate), JSON.stringify(document));
+    expect((await signed("POST", "/api/team/accept", seen)).status).toBe(200);
     expect(await members(gate)).toEqual(["ann", "eve"]);
+    expect((await ask(gate, "GET", "/api/team")).body).toMatchObject({
+      problem: null,
+      waiting: null,
+    });
   });
 
   test("an older or invented team in gate.db is not believed", async () => {
@@ -241,7 +274,10 @@ describe("where a passphrase is enrolled", () => {
     expect(gate.daemon.team.roleOf("ann")).toBe(null);
     await gate.reopen(() => kept.forge(gate.home, { id: "eve", name: "Eve", role: "admin" }));
     expect(gate.daemon.team.roleOf("eve")).toBe(null);
-    expect((await signed("POST", "/api/team/accept", {})).status).toBe(200);
+    const { differences, ...seen } = (await ask(gate, "GET", "/api/team")).body.waiting;
+    // Nothing is known of what a person signed, so everything is new.
+    expect(differences).toMatchObject([{ kind: "added", id: "ann" }, { kind: "added", id: "ben" }]);
+    expect((await signed("POST", "/api/team/accept", seen)).status).toBe(200);
     expect(await members(gate)).toEqual(["ann", "ben"]);
   });
 });

@@ -64,6 +64,19 @@ describe("POST /api/policy/suggest", () => {
       .toMatchObject({ asked: 8, approved: 8, truncated: false });
   });
 
+  test("what people decided counts, however much the policy allowed since", async () => {
+    const gate = await createTestGate({
+      policies: { defaultEffect: "ask", allowedCommands: ["ls"] },
+    });
+    for (let at = 0; at < 6; at++) await write(gate, "approve", `docs/guide/${at}.md`);
+    const allowed = { tool: "run_command", input: { command: "ls" } };
+    const { id } = await ask(gate, "POST", "/api/actions", allowed);
+    await repeat(gate, id, 45_000);
+    const found = await suggest(gate);
+    expect(found).toMatchObject({ asked: 6, approved: 6, truncated: false });
+    expect(patternsOf(found)).toEqual(["docs/guide/*.md"]);
+  });
+
   test("one rejection in either half, and no rule that covers it is offered", async () => {
     for (const early of [true, false]) {
       const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
@@ -138,3 +151,16 @@ test.each([
 ])("a command as rules: %j", (argv, patterns) => {
   expect(draftCommands([argv]).map(({ pattern }) => pattern)).toEqual(patterns);
 });
+
+/** Adds copies of an action to the ledger. */
+async function repeat({ project: { ledger } }: TestGate, id: string, times: number) {
+  const own: Record<string, string> = {
+    ...{ id: "id || n", seq: "seq + n", number: "number + n", digest: "n" },
+  };
+  const columns = (await ledger.all("SELECT name FROM pragma_table_info('actions')"))
+    .map(({ name }) => String(name));
+  const sql = `WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < ?)
+    INSERT INTO actions (${columns}) SELECT ${columns.map((name) => own[name] ?? name)}
+      FROM actions, many WHERE id = ?`;
+  await ledger.commit({ statements: [{ sql, args: [times, id] }], events: [] });
+}

@@ -1,13 +1,17 @@
 import { changes, documented, type Family, nameOf, type Story } from "../family.ts";
 import type { Operation } from "../operation.ts";
 
+/** Addresses for monitors and load balancers, which no login guards. */
+const PUBLIC =
+  /\/(health|healthz|health-?check|ready|readyz|live|livez|liveness|readiness|ping)\/?$/i;
+
 /** Missing, broken and forged credentials. */
 export const ACCESS: Family[] = [
   {
     name: "auth_missing",
     depth: "light",
     tell: (operation) =>
-      operation.security.length === 0 ? null : {
+      operation.security.length === 0 || PUBLIC.test(operation.path) ? null : {
         title: `Calling ${nameOf(operation)} without logging in`,
         who: "Somebody who never logged in found the address in a browser's history.",
         steps: [`Send ${nameOf(operation)} without any credential`],
@@ -67,11 +71,13 @@ function secrets(operation: Operation): Story | null {
     } opens the developer tools of the browser.`,
     steps: [`Send ${nameOf(operation)} and read the whole answer`],
     chaos: ["The answer holds every column of the table"],
-    expected: "No answer shows a password, its hash, a PIN or the code of a card.",
+    expected: isOpen
+      ? "No answer shows a password, its hash, a PIN, the code of a card or the instructions of a model."
+      : "No answer shows a password, its hash, a PIN or the code of a card.",
     failures: ["A stolen answer opens accounts"],
     priority: isOpen ? "critical" : "high",
     anonymous: isOpen,
-    forbidden: { secrets: true },
+    forbidden: { secrets: true, ...(isOpen ? { prompts: true } : {}) },
   };
 }
 
@@ -86,7 +92,9 @@ function forged(
     depth,
     tell: (operation) => {
       const carried = operation.security.find(({ header }) => header !== null);
-      return carried ? tell(operation, carried.header!, carried.forged) : null;
+      return carried && !PUBLIC.test(operation.path)
+        ? tell(operation, carried.header!, carried.forged)
+        : null;
     },
   };
 }

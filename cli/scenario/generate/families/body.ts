@@ -2,15 +2,18 @@ import { documented, type Family, nameOf, refuses, type Story } from "../family.
 import { encodeBody, isJson, objectSample, type Operation } from "../operation.ts";
 import { typeOf } from "../sample.ts";
 
-type BodyStory = Pick<Story, "title" | "who" | "chaos" | "expected" | "failures" | "priority"> & {
-  body: string | null;
-  headers?: Record<string, string | null>;
-  step: string;
-  /** The body breaks the documented rules, so a correct service refuses it. */
-  refuse?: boolean;
-  /** If the document names one of these statuses, a correct service refuses the body. */
-  refused_with?: number[];
-};
+type BodyStory =
+  & Pick<Story, "title" | "who" | "chaos" | "expected" | "failures" | "priority">
+  & Pick<Story, "forbidden">
+  & {
+    body: string | null;
+    headers?: Record<string, string | null>;
+    step: string;
+    /** The body breaks the documented rules, so a correct service refuses it. */
+    refuse?: boolean;
+    /** If the document names one of these statuses, a correct service refuses the body. */
+    refused_with?: number[];
+  };
 
 /** Bodies that are broken, empty, of the wrong type, too deep or too large. */
 export const BODY: Family[] = [
@@ -147,7 +150,7 @@ export function bodyStory(operation: Operation, told: BodyStory): Story {
     request: { body, headers },
     refused: refuse ? refuses(operation) : documented(operation, ...refused_with) !== undefined,
     // An internal error of the handler must not reach the client.
-    forbidden: { traces: true },
+    forbidden: { traces: true, ...story.forbidden },
   };
 }
 

@@ -3,6 +3,8 @@ import { bodyFields, isJson, objectSample, type Operation, type Schema } from ".
 import { isFreeText, typeOf } from "../sample.ts";
 import { bodyStory } from "./body.ts";
 
+/** A product that only a program which computes it can answer, and never the text itself. */
+const PRODUCT = { texts: [String(1_337 * 7_331)] };
 /** At most this many fields of one body get a scenario. */
 const MOST = 6;
 
@@ -52,6 +54,22 @@ export const FIELDS: Family[] = [
     fails: "The text becomes part of a regular expression or a query, which breaks",
     priority: "medium",
   }),
+  odd("field_command", "normal", isFreeText, {
+    value: "x;expr 1337 \\* 7331;#",
+    words: "a second command for a shell",
+    who: "An attacker ends the command that the service builds, and adds another.",
+    fails: "The text becomes part of a command line",
+    priority: "high",
+    forbidden: PRODUCT,
+  }),
+  odd("field_template", "normal", isFreeText, {
+    value: "{{1337*7331}}${1337*7331}<%=1337*7331%>",
+    words: "a formula of a page template",
+    who: "An attacker types what a template engine computes.",
+    fails: "The text becomes part of a template",
+    priority: "high",
+    forbidden: PRODUCT,
+  }),
   odd("field_null", "aggressive", () => true, {
     value: null,
     words: "null",
@@ -67,6 +85,7 @@ interface Odd {
   who: string;
   fails: string;
   priority: Story["priority"];
+  forbidden?: Story["forbidden"];
 }
 
 function odd(
@@ -91,6 +110,7 @@ function odd(
             priority: one.priority,
             body: JSON.stringify({ ...objectSample(operation), [field]: one.value }),
             refuse: breaksRules(one.value, schema),
+            forbidden: one.forbidden,
           })
         ),
   };

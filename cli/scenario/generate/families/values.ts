@@ -24,6 +24,10 @@ const QUOTE = "%27%20OR%20%271%27%3D%271";
 const TRAVERSAL = "..%2F".repeat(8) + "etc%2Fpasswd";
 const CRLF = "x%0D%0AX-Injected:%20yes";
 const SCRIPT = "%3Cscript%3Ealert(1)%3C%2Fscript%3E";
+/** A product that only a program which computes it can answer, and never the text itself. */
+const PRODUCT = { texts: [String(1_337 * 7_331)] };
+const TEMPLATE = "%7B%7B1337*7331%7D%7D%24%7B1337*7331%7D%3C%25%3D1337*7331%25%3E";
+const COMMAND = "x%3Bexpr%201337%20%5C*%207331%3B%23";
 const TEXTS: Odd[] = [
   odd("empty", "", "normal", "a search for nothing", "low"),
   odd("pattern", "%5B%28*%3F%2B%5C%25_", "normal", "the signs of a search pattern", "medium"),
@@ -37,6 +41,8 @@ const TEXTS: Odd[] = [
   odd("markup", SCRIPT, "normal", "a piece of HTML", "high", {
     markup: ["<script>alert(1)</script>"],
   }),
+  odd("template", TEMPLATE, "normal", "a formula of a page template", "high", PRODUCT),
+  odd("command", COMMAND, "normal", "a second command for a shell", "high", PRODUCT),
   odd("long", "x".repeat(4_000), "aggressive", "a text of 4,000 characters", "low"),
 ];
 

@@ -1,14 +1,19 @@
+import type { PlaybookStep } from "../../driver/playbook_schema.ts";
 import { type Draft, nameOf, refusalsOf } from "../family.ts";
-import { type Operation, sampleRequest } from "../operation.ts";
-import { isRuledOut } from "../sample.ts";
+import { bodyFields, isJson, objectSample, type Operation, sampleRequest } from "../operation.ts";
+import { isFreeText, isRuledOut } from "../sample.ts";
 import { longestList } from "./lists.ts";
-import { made, on, pathOn, type Resource, tell } from "./resource.ts";
+import { freshRequest, made, on, pathOn, type Resource, tell } from "./resource.ts";
 
 const TWO_USERS = ["Two users, alice and bob, who share nothing (--as alice=… --as bob=…)"];
 
+/** Parts of an address that name what belongs to one user. */
+const PRIVATE =
+  /(^|[/_-])(orders?|invoices?|payments?|accounts?|wallets?|carts?|baskets?|transfers?|transactions?|messages?|notes?|mails?|inbox|addresses|profiles?|bookings?|reservations?|subscriptions?|prescriptions?|patients?|payslips?|statements?|secrets?|credentials?|loans?|drafts?|purchases?|vehicles?|(virtual|credit|debit|bank|gift|payment)[_-]?cards?)(?=[/_-]|$)/i;
+
 /** Another user reads, changes, deletes or acts on the record of the first. */
 export function foreignRecord(resource: Resource): Draft[] {
-  const { read, update, remove, actions, list } = resource;
+  const { read, update, remove, actions } = resource;
   if (!read || read.security.length === 0) return [];
   const touched = [read, update, remove, ...actions].filter((one) => one !== null);
   return touched.map((operation) =>
@@ -27,11 +32,11 @@ export function foreignRecord(resource: Resource): Draft[] {
       steps: [
         ...made(resource, { as: "alice" }),
         on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"], as: "alice" }),
-        ...(list ? [on(resource, list, { name: "bob lists", setup: true, as: "bob" })] : []),
+        ...bobLooks(resource, operation),
         on(resource, operation, {
           name: "bob tries",
           denied: true,
-          ...(list && operation === read ? { shared_in: "bob lists" } : {}),
+          ...guardOf(resource, operation),
           as: "bob",
         }),
         // Only a request that works for Alice shows that Bob was refused for who he is.
@@ -41,6 +46,44 @@ export function foreignRecord(resource: Resource): Draft[] {
       ],
     })
   );
+}
+
+const LISTS = "bob lists";
+const READS = "bob reads it";
+const PARENT = "bob reads what it belongs to";
+
+/** The requests by which Bob finds out whether the record is meant for everybody. */
+function bobLooks(resource: Resource, operation: Operation): PlaybookStep[] {
+  const { read, list, parent, actions } = resource;
+  const isAction = actions.includes(operation);
+  if (operation !== read && !isAction) return [];
+  return [
+    ...(list ? [on(resource, list, { name: LISTS, probe: true, as: "bob" })] : []),
+    ...(parent?.read ? [aboveOf(parent.read, parent.parameter)] : []),
+    ...(isAction ? [on(resource, read!, { name: READS, probe: true, as: "bob" })] : []),
+  ];
+}
+
+function aboveOf(read: Operation, parameter: string): PlaybookStep {
+  const { path, headers, method } = sampleRequest(read, { [parameter]: "{{parent}}" });
+  return { method, path, headers, name: PARENT, probe: true, as: "bob" };
+}
+
+/** A change is never for everybody; a reading or an action such as a vote may be. */
+function guardOf(
+  { read, list, parent, actions }: Resource,
+  operation: Operation,
+): Pick<PlaybookStep, "guarded"> {
+  const isAction = actions.includes(operation);
+  if (operation !== read && !isAction) return {};
+  return {
+    guarded: {
+      by_address: PRIVATE.test(operation.path),
+      ...(list ? { list: LISTS } : {}),
+      ...(parent?.read ? { parent: PARENT } : {}),
+      ...(isAction ? { record: READS } : {}),
+    },
+  };
 }
 
 /** Different refusals (403, 404) tell a user which records of others exist. */
@@ -137,17 +180,141 @@ export function foreignList(resource: Resource): Draft[] {
   })];
 }
 
-/** Another user asks for what the rehearsal has shown to be the first user's own. */
-export function foreignValue(operation: Operation, identities: readonly string[]): Draft[] {
+/**
+ * Another user asks for what the rehearsal has shown to be the first user's own, or changes what
+ * the address says belongs to the first.
+ */
+export function foreignValue(
+  operation: Operation,
+  identities: readonly string[],
+  operations: Operation[],
+): Draft[] {
   const { learned, security, method } = operation;
   const owner = learned?.as;
   const other = identities.find((name) => name !== owner);
-  if (!learned?.owned || !owner || other === undefined || method === "DELETE") return [];
+  if (!learned || !owner || other === undefined || method === "DELETE") return [];
+  if (method !== "GET" && learned.own_name) {
+    return foreignName(operation, { owner, other }, operations);
+  }
+  if (!learned.owned) return [];
   const as = security.length === 0 ? "nobody" : other;
-  const request = sampleRequest(operation);
+  // What a record keeps unique must be new, or the change is refused for that.
+  const request = method === "GET" ? sampleRequest(operation) : freshRequest(operation);
   const control = { ...request, name: `${owner} does it`, control: true, as: owner };
-  const tries = { ...request, name: `${as} tries`, denied: true, as };
+  // A number does not tell whose record it names: many are meant for everybody.
+  const isNumber = operation.parameters.some((one) =>
+    one.in === "path" && /^\d{1,5}$/.test(String(one.sample))
+  );
+  const guarded = isNumber ? { guarded: { by_address: PRIVATE.test(operation.path) } } : {};
+  const tries = { ...request, name: `${as} tries`, denied: true, ...guarded, as };
+  return [tellValue(operation, { owner, other, as }, [
+    ...(method === "GET" ? [control, tries] : [tries, control]),
+  ])];
+}
+
+/** Another user changes what the address of the first user's name or number leads to. */
+function foreignName(
+  operation: Operation,
+  { owner, other }: { owner: string; other: string },
+  operations: Operation[],
+): Draft[] {
+  const { learned, method, path } = operation;
+  const own = learned?.own_name;
+  if (!own || !["PUT", "PATCH", "POST"].includes(method)) return [];
+  // A change to what the record holds already would show no effect.
+  const request = sampleRequest(withNewTexts(operation), named(own));
+  const as = operation.security.length === 0 ? "nobody" : other;
+  const tries = { ...request, name: `${as} tries`, as, probe: true };
+  const above = path.slice(0, path.indexOf(`{${own.name}}`) + own.name.length + 2);
+  const read = operations.find((one) => one.method === "GET" && one.path === above);
+  const reading = (name: string): PlaybookStep => ({
+    ...sampleRequest(read!, named(own)),
+    name,
+    probe: true,
+    as: owner,
+  });
+  const [before, after] = [`${owner} reads it`, `${owner} reads it again`];
+  const isNumber = /^\d+$/.test(own.value);
+  const nobody = { ...own, value: isNumber ? "2147483646" : "no-such-name" };
+  const members = bodyFields(operation).map(([name]) => name);
+  return [tellValue(operation, { owner, other, as }, [
+    ...(read ? [reading(before)] : []),
+    tries,
+    ...(read ? [reading(after)] : []),
+    // A service that takes the user from the login ignores the address, which harms nobody.
+    {
+      ...sampleRequest(withNewTexts(operation), named(nobody)),
+      name: `${as} tries a name that nobody has`,
+      as,
+      effect: { of: tries.name, ...(read ? { before, after } : {}), members },
+    },
+  ])];
+}
+
+/** Another user changes a record that the body, not the address, says belongs to the first user. */
+export function foreignField(
+  operation: Operation,
+  identities: readonly string[],
+  operations: Operation[],
+): Draft[] {
+  const { learned, method, path, security } = operation;
+  const [owner, field] = [learned?.as, learned?.own_field];
+  const other = identities.find((name) => name !== owner);
+  if (!owner || !field || other === undefined || security.length === 0) return [];
+  if (!["PUT", "PATCH"].includes(method) || path.includes("{") || !isJson(operation)) return [];
+  const read = operations.find((one) => one.method === "GET" && one.path === path);
+  if (!read) return [];
+  const body = withNewTexts(operation).body!;
+  const sample = { ...body.sample as object, [field.name]: field.value };
+  const before = `${owner} reads it`;
+  const tries = `${other} names ${owner}`;
   return [tell(operation, {
+    family: "foreign_field",
+    title: `Naming ${owner} as the ${field.name} in ${nameOf(operation)}`,
+    who: "Bob puts another name into the form that changes his own record.",
+    preconditions: TWO_USERS,
+    steps: [`${owner} reads the record`, `${other} names ${owner}`, `${owner} reads it again`],
+    chaos: ["The service looks the record up by the body and not by the login"],
+    expected: `The record of ${owner} stays as it was.`,
+    failures: ["Everybody changes what belongs to somebody else"],
+    priority: "critical",
+  }, {
+    identities: [owner, other],
+    steps: [
+      { ...sampleRequest(read), name: before, setup: true, expect: ["2xx"], as: owner },
+      {
+        ...sampleRequest({ ...operation, body: { ...body, sample } }),
+        name: tries,
+        probe: true,
+        as: other,
+      },
+      { ...sampleRequest(read), name: `${owner} reads it again`, same_as: before, as: owner },
+    ],
+  })];
+}
+
+function named({ name, value }: { name: string; value: string }) {
+  return { [name]: encodeURIComponent(value) };
+}
+
+function withNewTexts(operation: Operation): Operation {
+  const { body } = operation;
+  if (!body || !isJson(operation)) return operation;
+  const schemas = Object.fromEntries(bodyFields(operation));
+  const fresh = Object.entries(objectSample(operation)).map(([name, value]) => {
+    const isText = typeof value === "string" && isFreeText(schemas[name] ?? {});
+    if (isText && /mail/i.test(name)) return [name, "u{{uniq}}@example.com"];
+    return [name, isText && !/pass|pin|phone|date/i.test(name) ? "u{{uniq}}" : value];
+  });
+  return { ...operation, body: { ...body, sample: Object.fromEntries(fresh) } };
+}
+
+function tellValue(
+  operation: Operation,
+  { owner, other, as }: { owner: string; other: string; as: string },
+  steps: PlaybookStep[],
+): Draft {
+  return tell(operation, {
     family: "foreign_value",
     title: `Using what belongs to ${owner} through ${nameOf(operation)}`,
     who: `${
@@ -159,8 +326,5 @@ export function foreignValue(operation: Operation, identities: readonly string[]
     expected: "Only its owner is served.",
     failures: ["Everybody reads or changes what belongs to somebody else"],
     priority: "critical",
-  }, {
-    identities: [...new Set([owner, other])],
-    steps: method === "GET" ? [control, tries] : [tries, control],
-  })];
+  }, { identities: [...new Set([owner, other])], steps });
 }

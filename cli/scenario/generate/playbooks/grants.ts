@@ -42,7 +42,6 @@ export function grantedOnCreate(operation: Operation, operations: Operation[]): 
     plain: nameOfRecord(0),
     more: added.map(([member, value], n) => ({ name: nameOfRecord(n + 1), member, value })),
   };
-  if (lists.length === 0) return [];
   return [tell(operation, {
     family: "granted_on_create",
     title: `Giving oneself a role while signing up with ${nameOf(operation)}`,
@@ -50,7 +49,7 @@ export function grantedOnCreate(operation: Operation, operations: Operation[]): 
     steps: [
       "Make a record as usual",
       `Make others with ${added.map(([member]) => member).join(", ")}`,
-      "Look for them in every list",
+      "Look for them in their answers and in every list",
     ],
     chaos: ["The service binds every field that it is sent"],
     expected: "Fields that are not the user's to set are refused or ignored.",
@@ -61,7 +60,7 @@ export function grantedOnCreate(operation: Operation, operations: Operation[]): 
       { ...make(0, {}, "make one"), setup: true, expect: ["2xx"] },
       ...added.map(([member, value], n) => ({
         ...make(n + 1, { [member]: value }, `make one with ${member}`),
-        probe: true,
+        granted: { unlike: "make one", member, value },
       })),
       ...lists.map((one) => ({
         ...sampleRequest(one),

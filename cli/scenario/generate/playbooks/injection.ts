@@ -2,7 +2,8 @@ import type { PlaybookStep } from "../../driver/playbook_schema.ts";
 import { type Draft, nameOf } from "../family.ts";
 import {
   bodyFields,
-  isJson,
+  bodyWith,
+  hasFields,
   objectSample,
   type Operation,
   plain,
@@ -12,10 +13,10 @@ import { typeOf } from "../sample.ts";
 import { tell } from "./resource.ts";
 
 /** The most places of one operation that are tried. */
-const PLACES = 4;
+export const PLACES = 4;
 
 /** One place of a request for a text: a parameter or a field of the body. */
-interface Place {
+export interface Place {
   name: string;
   isNumber: boolean;
   /** The request with a text in this place. */
@@ -47,6 +48,7 @@ function stepsOf({ name, isNumber, request }: Place): PlaybookStep[] {
     `${unknown}' OR '1'='1`,
     `${unknown}' OR '1'='1' -- `,
   ];
+  const never = isNumber ? `${unknown} AND 1=2` : `${unknown}' AND '1'='2`;
   const quotes: PlaybookStep[] = isNumber ? [] : [
     { ...request(`${unknown}''`), name: `${name} with two quotes`, probe: true },
     {
@@ -57,16 +59,19 @@ function stepsOf({ name, isNumber, request }: Place): PlaybookStep[] {
   ];
   return [
     { ...request(unknown), name: `an unknown ${name}`, probe: true },
+    { ...request(never), name: `${name} with a condition that is never true`, probe: true },
     ...quotes,
     ...always.map((value, n) => ({
       ...request(value),
       name: `${name} with a condition that is always true${n === 0 ? "" : ", and a comment"}`,
       opens_unlike: `an unknown ${name}`,
+      closed_unlike: `${name} with a condition that is never true`,
     })),
   ];
 }
 
-function placesOf(operation: Operation): Place[] {
+/** The places of an operation's request that take a text or a number. */
+export function placesOf(operation: Operation): Place[] {
   const request = sampleRequest(operation);
   const parameters = operation.parameters.filter((one) =>
     (one.in === "path" || one.in === "query") && !one.schema.enum && one.schema.format === undefined
@@ -80,14 +85,14 @@ function placesOf(operation: Operation): Place[] {
       return { ...request, path: sampleRequest({ ...operation, parameters }).path };
     },
   }));
-  if (!isJson(operation)) return parameters;
+  if (!hasFields(operation)) return parameters;
   const sample = objectSample(operation);
   const fields = bodyFields(operation).filter(([name, schema]) =>
     typeof sample[name] === "string" && !schema.enum && schema.format !== "date-time"
   ).map(([name]): Place => ({
     name,
     isNumber: false,
-    request: (value) => ({ ...request, body: JSON.stringify({ ...sample, [name]: plain(value) }) }),
+    request: (value) => ({ ...request, body: bodyWith(operation, { [name]: plain(value) }) }),
   }));
   return [...parameters, ...fields];
 }

@@ -1,11 +1,13 @@
 import { type Draft, nameOf } from "../family.ts";
 import {
   bodyFields,
+  bodyWith,
   endsLogin,
-  isJson,
+  hasFields,
   objectSample,
   type Operation,
   sampleRequest,
+  type Schema,
 } from "../operation.ts";
 import { tell } from "./resource.ts";
 
@@ -62,9 +64,100 @@ function isPlainRead({ method, path, security, parameters }: Operation): boolean
 const USER = /^(user_?name|login|e?_?mail|email_?address|user|account|phone)$/i;
 const PASSWORD = /^(pass(word|wd|phrase)?|pwd|pin|secret)$/i;
 
+/** More wrong passwords in a row than a person types. */
+const ATTEMPTS = 20;
+
+/** Wrong passwords in a row, which a service limits. */
+export function loginLimit(operations: Operation[]): Draft[] {
+  return operations.filter((one) => one.method === "POST" && LOGIN.test(one.path) && hasFields(one))
+    .flatMap((login) => {
+      const names = bodyFields(login).map(([name]) => name);
+      const word = names.find((name) => PASSWORD.test(name));
+      const user = names.find((name) => USER.test(name));
+      if (word === undefined) return [];
+      const known = login.known_user ?? String(objectSample(login)[user ?? ""] ?? "");
+      const body = bodyWith(login, {
+        ...(user === undefined ? {} : { [user]: known }),
+        [word]: "wrong-{{uniq}}",
+      });
+      const name = "a wrong password";
+      return [tell(login, {
+        family: "login_limit",
+        title: `Trying ${ATTEMPTS} wrong passwords on ${nameOf(login)}`,
+        who: "A program goes through a list of passwords.",
+        steps: [`Send ${ATTEMPTS} wrong passwords for one user in a row`],
+        chaos: ["Nobody counts the attempts"],
+        expected: "After some attempts the service answers 429, lets the caller wait or locks.",
+        failures: ["Any password on a list is found over night"],
+        priority: "high",
+      }, {
+        steps: [{ ...sampleRequest(login), body, name, attempts: ATTEMPTS, as: "nobody" }],
+      })];
+    });
+}
+
+const RESET = /reset|recover|verif|confirm|otp|2fa|mfa|unlock/i;
+const ASKS_FOR_CODE = /forgot|recover|(send|request)[_-]?(code|otp|pin|reset)/i;
+const CODE = /^((reset|verification|confirmation|login)_?)?(pin|otp|code)$/i;
+
+/** Wrong codes in a row, of which there are too few to let anybody guess for long. */
+export function codeLimit(operations: Operation[]): Draft[] {
+  return operations.filter((one) => one.method === "POST" && RESET.test(one.path) && hasFields(one))
+    .flatMap((reset) => {
+      const names = bodyFields(reset).map(([name]) => name);
+      const code = names.find((name) => CODE.test(name));
+      const user = names.find((name) => USER.test(name));
+      if (code === undefined || user === undefined) return [];
+      const known = reset.known_user ?? String(objectSample(reset)[user] ?? "");
+      const asks = operations.find((one) =>
+        one.method === "POST" && ASKS_FOR_CODE.test(one.path) && hasFields(one) &&
+        bodyFields(one).some(([name]) => name === user)
+      );
+      const wrong = zerosLike(objectSample(reset)[code], fieldSchema(reset, code));
+      const body = bodyWith(reset, { [user]: known, [code]: wrong });
+      const name = "a wrong code";
+      return [tell(reset, {
+        family: "code_limit",
+        title: `Trying ${ATTEMPTS} wrong codes on ${nameOf(reset)}`,
+        who: "A program goes through all codes of a few digits.",
+        preconditions: asks ? [`${nameOf(asks)} sends a code to the user`] : [],
+        steps: [`Send ${ATTEMPTS} wrong codes for one user in a row`],
+        chaos: ["Nobody counts the attempts"],
+        expected: "After some attempts the code ends, or the service answers 429 or locks.",
+        failures: ["Every code is found within minutes, and the login taken over"],
+        priority: "high",
+      }, {
+        steps: [
+          ...(asks
+            ? [{
+              ...sampleRequest(asks),
+              body: bodyWith(asks, { [user]: known }),
+              name: "ask for a code",
+              as: "nobody",
+              probe: true,
+            }]
+            : []),
+          { ...sampleRequest(reset), body, name, attempts: ATTEMPTS, as: "nobody" },
+        ],
+      })];
+    });
+}
+
+function fieldSchema(operation: Operation, field: string): Schema {
+  return bodyFields(operation).find(([name]) => name === field)?.[1] ?? {};
+}
+
+/** As many zeros as a code has digits. */
+function zerosLike(sample: unknown, { pattern, maxLength }: Schema): string {
+  const digits = /\\d\{(\d)/.exec(String(pattern ?? ""))?.[1];
+  const known = /^\d{3,8}$/.test(String(sample)) ? String(sample).length : undefined;
+  const most = typeof maxLength === "number" && maxLength <= 8 ? maxLength : 6;
+  return "0".repeat(Number(digits ?? known ?? most));
+}
+
 /** A login that refuses unknown users in another way than wrong passwords. */
 export function enumeration(operations: Operation[]): Draft[] {
-  return operations.filter((one) => one.method === "POST" && LOGIN.test(one.path) && isJson(one))
+  return operations.filter((one) => one.method === "POST" && LOGIN.test(one.path) && hasFields(one))
     .flatMap((login) => {
       const sample = objectSample(login);
       const user = bodyFields(login).map(([name]) => name).find((name) => USER.test(name));
@@ -76,7 +169,7 @@ export function enumeration(operations: Operation[]): Draft[] {
       const isMail = known.includes("@");
       const step = (name: string) => ({
         ...request,
-        body: JSON.stringify({ ...sample, [user]: name, [word]: "wrong-{{uniq}}" }),
+        body: bodyWith(login, { [user]: name, [word]: "wrong-{{uniq}}" }),
         as: "nobody",
       });
       return [tell(login, {

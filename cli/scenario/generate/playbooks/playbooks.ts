@@ -1,17 +1,31 @@
 import type { Draft } from "../family.ts";
 import type { Operation } from "../operation.ts";
-import { negativeAmounts } from "./amounts.ts";
+import type { Try } from "../tries.ts";
+import { oddAmounts } from "./amounts.ts";
+import { callBack } from "./call_back.ts";
 import { grantedOnCreate } from "./grants.ts";
 import { injections } from "./injection.ts";
 import { forgedTokens } from "./tokens.ts";
-import { adminOnly, existenceLeak, foreignList, foreignRecord, foreignValue } from "./foreign.ts";
+import {
+  adminOnly,
+  existenceLeak,
+  foreignField,
+  foreignList,
+  foreignRecord,
+  foreignValue,
+} from "./foreign.ts";
 import { pagination } from "./lists.ts";
-import { enumeration, staleToken } from "./logins.ts";
+import { codeLimit, enumeration, loginLimit, staleToken } from "./logins.ts";
 import { sameKeyAtOnce, sameKeyForTwo, sameKeyTwice } from "./keys.ts";
 import { doubleAction, putTwice, sameTwice } from "./repeats.ts";
+import { unknownRecipient } from "./recipients.ts";
 import { replayedRecording } from "./recording.ts";
 import { resourcesOf } from "./resource.ts";
+import { unevenRights } from "./rights.ts";
+import { slowPattern } from "./slow_pattern.ts";
+import { slowSql } from "./slow_sql.ts";
 import { unknownRecord, unlistedMethods } from "./unknown.ts";
+import { pageAsPicture } from "./uploads.ts";
 import {
   failedWrite,
   lostUpdate,
@@ -24,13 +38,15 @@ import {
 export function playbookDrafts(
   operations: Operation[],
   identities: readonly string[] = [],
+  tries: readonly Try[] = [],
 ): Draft[] {
   const foreign = resourcesOf(operations).flatMap(foreignRecord);
   const guarded = new Set(foreign.map(({ operation }) => operation));
   return [
     ...foreign,
     ...operations.filter((one) => !guarded.has(one))
-      .flatMap((one) => foreignValue(one, identities)),
+      .flatMap((one) => foreignValue(one, identities, operations)),
+    ...operations.flatMap((one) => foreignField(one, identities, operations)),
     ...resourcesOf(operations).flatMap((resource) => [
       ...useAfterDelete(resource),
       ...privilegedCreate(resource),
@@ -52,8 +68,15 @@ export function playbookDrafts(
       ...pagination(operation, operations),
       ...injections(operation),
       ...grantedOnCreate(operation, operations),
-      ...negativeAmounts(operation),
+      ...oddAmounts(operation),
+      ...unknownRecipient(operation),
+      ...callBack(operation),
+      ...pageAsPicture(operation),
+      ...unevenRights(operation, operations),
     ]),
+    ...(tries.includes("slow-sql") ? operations.flatMap(slowSql) : []),
+    ...(tries.includes("slow-pattern") ? operations.flatMap(slowPattern) : []),
+    ...(tries.includes("login-limit") ? [...loginLimit(operations), ...codeLimit(operations)] : []),
     ...forgedTokens(operations),
     ...enumeration(operations),
     ...staleToken(operations),

@@ -21,8 +21,8 @@ export interface Resource {
   actions: Operation[];
   /** The path parameter for the record's id. */
   parameter: string;
-  /** The operation that makes the parent record, and the path parameter for its id. */
-  parent: { create: Operation; parameter: string } | null;
+  /** The operations that make and read the parent record, and the path parameter for its id. */
+  parent: { create: Operation; parameter: string; read: Operation | null } | null;
 }
 
 /** The parts of a resource that a path depends on. */
@@ -38,7 +38,11 @@ export function resourcesOf(operations: Operation[]): Resource[] {
       // One level of nesting: `/things/{id}/parts` belongs to `/things`.
       const [, base, parameter = ""] = /^([^{}]+)\/\{([^{}]+)\}\/[^{}]+$/.exec(create.path) ?? [];
       const maker = roots.find(({ path }) => baseOf(path) === base);
-      return maker ? resourceOf(create, { create: maker, parameter }, operations) : [];
+      if (!maker) return [];
+      const read = operations.find(({ path, method }) =>
+        method === "GET" && path === `${base}/{${parameter}}`
+      ) ?? null;
+      return resourceOf(create, { create: maker, parameter, read }, operations);
     }),
   ];
 }

@@ -8,6 +8,16 @@ const KINDS: { forge: Forgery; what: string; how: string }[] = [
   { forge: "none", what: 'the algorithm "none"', how: "The token chooses that nobody signs it" },
   { forge: "weak_key", what: "a key that can be guessed", how: "The key is on every list" },
   { forge: "expired", what: "an end that has passed", how: "The time in the token is not read" },
+  {
+    forge: "audience",
+    what: "another audience",
+    how: "A token for another service of the same house is taken",
+  },
+  {
+    forge: "endless",
+    what: "an age of one year and no end",
+    how: "The token names no end, and nobody asks how old it is",
+  },
 ];
 
 /** The login of `--as` as a token that nobody issued. */

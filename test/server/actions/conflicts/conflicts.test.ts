@@ -1,6 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { hasRival } from "../../../../server/actions/conflicts/store.ts";
+import type { Ledger } from "../../../../server/db/ledger.ts";
 import { openSessions } from "../../sessions/harness.ts";
 
 const POLICIES = { defaultEffect: "allow" as const, askPaths: ["held/**"], askCommands: ["rm"] };
@@ -16,6 +18,30 @@ async function openTwo() {
     (await around.gate.audit()).filter(({ type }) => type === "action.conflicted");
   return { ...around, codex, claude, detail, conflicted };
 }
+
+test("the search for rivals reads only rows of the given files", async () => {
+  const { gate, codex } = await openTwo();
+  const { ledger } = gate.project;
+  const plans: string[] = [];
+  const watched: Pick<Ledger, "project_id" | "all"> = {
+    project_id: ledger.project_id,
+    async all(sql, args) {
+      const rows = await ledger.all(`EXPLAIN QUERY PLAN ${sql}`, args);
+      plans.push(...rows.map(({ detail }) => String(detail)));
+      return await ledger.all(sql, args);
+    },
+  };
+  const found = await hasRival(watched as Ledger, { id: "x", session_id: codex }, ["/a"], [
+    { path: "/a", sha256: "y" },
+  ]);
+  expect(found).toBe(false);
+  expect(plans.filter((plan) => /^(?:SCAN|SEARCH) (?!given|CONSTANT)/.test(plan)).sort()).toEqual([
+    "SEARCH actions USING INDEX sqlite_autoindex_actions_1 (project_id=? AND id=?)",
+    "SEARCH actions USING INDEX sqlite_autoindex_actions_1 (project_id=? AND id=?)",
+    "SEARCH held_paths USING PRIMARY KEY (project_id=? AND path=?)",
+    "SEARCH intents USING INDEX intents_by_path (project_id=? AND path=?)",
+  ]);
+});
 
 describe("two sessions that change one file", () => {
   test("two held writes each show a conflict with the diff of the other", async () => {

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { listEvents } from "../../../../server/audit/store.ts";
-import { Connection } from "../../../../server/db/connection.ts";
+import { Database } from "../../../../server/db/database.ts";
 import { Daemon } from "../../../../server/daemon.ts";
 import { createTestEnvironment } from "../../../helpers.ts";
 import { openGate } from "../harness.ts";
@@ -24,7 +24,7 @@ const FRAME = 24 + 4096;
 type Gate = Awaited<ReturnType<typeof openGate>>;
 
 interface Deed {
-  /** What happened before, durably. */
+  /** The durable actions before the power cut. */
   before?: (gate: Gate) => Promise<unknown>;
   /** The acknowledged action whose outcome a power cut takes. */
   act: (gate: Gate) => Promise<{ id: string; execution: string }>;
@@ -66,16 +66,15 @@ const DEEDS: Record<string, Deed> = {
 
 afterEach(() => void vi.useRealTimers());
 
-/** The length of the ledger's log after the last commit that waited for the disk. */
+/** The length of the ledger's log that the disk surely has. */
 function watchSynced(log: () => string): () => number {
   let synced = 0;
-  const { batch } = Connection.prototype;
-  const spy = vi.spyOn(Connection.prototype, "batch").mockImplementation(
-    function (this: Connection, statements, options) {
-      const rows = batch.call(this, statements, options);
-      const isLedger = statements.some(({ sql }) => /INTO audit\b/.test(sql));
-      if (isLedger && options?.is_synced !== false) synced = statSync(log()).size;
-      return rows;
+  const { syncLog } = Database.prototype;
+  const spy = vi.spyOn(Database.prototype, "syncLog").mockImplementation(
+    async function (this: Database) {
+      const size = `${this.path}-wal` === log() ? statSync(log()).size : 0;
+      await syncLog.call(this);
+      synced = Math.max(synced, size);
     },
   );
   onTestFinished(() => spy.mockRestore());
@@ -95,13 +94,21 @@ async function cutAfter({ before, act }: Deed) {
   expect(action.execution).toBe("succeeded");
   const { head, durable } = gate.gate.project.ledger;
   expect(durable.seq).toBeLessThan(head.seq);
+  // The outcome is in no file yet. A commit that does not wait for the disk writes it.
+  const killed = copyOf(home);
+  await gate.gate.project.ledger.catchUp();
   // The registry is saved at the worst moment.
   await gate.gate.daemon.stream.close();
   vi.useRealTimers();
+  const disk = copyOf(home);
+  return { root, disk, killed, id: action.id, synced: synced(), durable, head };
+}
+
+function copyOf(home: string): string {
   const disk = realpathSync(mkdtempSync(join(tmpdir(), "gate-power-")));
   onTestFinished(() => rmSync(disk, { recursive: true, force: true }));
   cpSync(home, join(disk, "home"), { recursive: true });
-  return { root, disk, id: action.id, synced: synced(), durable, head };
+  return disk;
 }
 
 /** Opens a copy of what the disk held, with the log as `damage` leaves it. */
@@ -121,7 +128,7 @@ describe("a power cut before the outcome of an acknowledged action is synced", (
   test.each(Object.entries(DEEDS))(
     "%s: recovery finds the outcome again, the chain is whole and nothing is reported",
     async (_, deed) => {
-      const { root, disk, id, synced, durable, head } = await cutAfter(deed);
+      const { root, disk, killed, id, synced, durable, head } = await cutAfter(deed);
       const whole = statSync(join(disk, "home", "projects", "test", "ledger.db-wal")).size;
       const frames = (whole - synced) / FRAME;
       expect(frames).toBeGreaterThan(5);
@@ -135,8 +142,11 @@ describe("a power cut before the outcome of an acknowledged action is synced", (
         ["a hole at its end", (log) => hole(log, whole - FRAME)],
         ["a page of it, not the header", (log) => hole(log, synced + FRAME + 24, FRAME - 24)],
       ];
-      for (const [what, damage] of damages) {
-        const { daemon, project } = await open(disk, root, damage);
+      const copies = damages.map(([what, damage]) => [what, disk, damage] as const);
+      for (
+        const [what, copy, damage] of [["killed", killed, () => {}] as const, ...copies]
+      ) {
+        const { daemon, project } = await open(copy, root, damage);
         expect(daemon.projects.problems(), what).toEqual([]);
         const { ok, problem } = await project.audit.verify();
         expect({ ok, problem }, what).toEqual({ ok: true, problem: null });
@@ -173,6 +183,40 @@ describe("a power cut before the outcome of an acknowledged action is synced", (
     expect(daemon.projects.problems()).toEqual([]);
     await daemon.close();
   });
+});
+
+test("the record of a write waits for its folder, and every later commit waits with it", async () => {
+  let release = () => {};
+  const folder = new Promise<void>((resolve) => release = resolve);
+  onTestFinished(() => release());
+  const gate = await openGate({
+    files: { "a.txt": "v1" },
+    fault: (step) => step === "shown" ? folder : undefined,
+  });
+  const { ledger } = gate.gate.project;
+  const action = await gate.write("a.txt", "v2");
+  // The agent has its answer, and everybody sees the file.
+  expect(action.execution).toBe("succeeded");
+  expect(gate.read("a.txt")).toBe("v2");
+  const told = ledger.head;
+  const others = [gate.write("b.txt", "x"), ledger.sync(), ledger.catchUp()];
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(ledger.durable.seq).toBeLessThan(told.seq);
+
+  // A power cut takes the rename. No commit in the log says that it happened.
+  await gate.gate.daemon.stream.close();
+  const disk = copyOf(gate.gate.home);
+  writeFileSync(join(gate.gate.root, "a.txt"), "v1");
+  const cut = await open(disk, gate.gate.root, () => {});
+  expect(cut.daemon.projects.problems()).toEqual([]);
+  expect(await cut.project.actions.get(action.id)).toMatchObject({ execution: "failed" });
+  expect(await cut.project.audit.verify()).toMatchObject({ ok: true });
+  expect(contentOf(join(gate.gate.root, "a.txt"))).toBe("v1");
+  await cut.daemon.close();
+
+  release();
+  await Promise.all(others);
+  expect(ledger.durable.seq).toBeGreaterThan(told.seq);
 });
 
 test("a head is durable before anybody outside of the ledger is told of it", async () => {

@@ -11,7 +11,6 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { Connection } from "../../../../server/db/connection.ts";
 import { Daemon } from "../../../../server/daemon.ts";
 import { Database } from "../../../../server/db/database.ts";
 import { createTestEnvironment } from "../../../helpers.ts";
@@ -32,25 +31,15 @@ function watchLogs(home: string): Map<string, number> {
   const sizeOf = (log: string) => statSync(join(home, log), { throwIfNoEntry: false })?.size ?? 0;
   const note = (log: string, size = sizeOf(log)) =>
     void synced.set(log, Math.max(size, synced.get(log) ?? 0));
-  const { batch } = Connection.prototype;
-  const { sync } = Database.prototype;
-  const spies = [
-    vi.spyOn(Connection.prototype, "batch").mockImplementation(
-      function (this: Connection, statements, options) {
-        const before = LOGS.map(sizeOf);
-        const rows = batch.call(this, statements, options);
-        const grown = LOGS.filter((log, at) => sizeOf(log) > before[at]!);
-        if (options?.is_synced !== false) { for (const log of grown) note(log); }
-        return rows;
-      },
-    ),
-    vi.spyOn(Database.prototype, "sync").mockImplementation(async function (this: Database) {
+  const { syncLog } = Database.prototype;
+  const spy = vi.spyOn(Database.prototype, "syncLog").mockImplementation(
+    async function (this: Database) {
       const size = statSync(`${this.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-      await sync.call(this);
+      await syncLog.call(this);
       for (const log of LOGS) if (`${this.path}-wal` === join(home, log)) note(log, size);
-    }),
-  ];
-  onTestFinished(() => spies.forEach((spy) => spy.mockRestore()));
+    },
+  );
+  onTestFinished(() => spy.mockRestore());
   for (const log of LOGS) note(log);
   return synced;
 }
@@ -127,6 +116,8 @@ test.each(SEEDS)(
       await act(gate, random, step);
       if (random() < 0.2) await new Promise((resolve) => setTimeout(resolve, 60));
     }
+    // Some outcomes are in the log and not synced, others in no file yet.
+    if (random() < 0.5) await gate.gate.project.ledger.catchUp();
     if (random() < 0.5) await gate.gate.daemon.stream.close();
     const disk = realpathSync(mkdtempSync(join(tmpdir(), "gate-power-")));
     onTestFinished(() => rmSync(disk, { recursive: true, force: true }));
@@ -154,7 +145,7 @@ test.each(SEEDS)(
       expect(after.map(told)).toEqual(before.map(told));
       expect(PATHS.map((path) => contentOf(join(root, path)))).toEqual(files);
       expect(after.length).toBeGreaterThan(0);
-      // The counts that triggers keep are those of the rows.
+      // The projected counts are those of the rows.
       const [counts] = await project.ledger.all(
         `SELECT (SELECT total(action_count) FROM sessions) AS counted,
           (SELECT count(*) FROM actions) AS actions,

@@ -73,6 +73,9 @@ test(
       ["from=2027-01-01", () => false],
       ["from=2026-01-01&to=2026-01-02", () => true],
       ["status=blocked", ({ status }) => status === "blocked"],
+      ["status=approved", ({ status }) => status === "approved"],
+      ["risk=low", ({ risk }) => risk === "low"],
+      ["execution=running", () => false],
       ["status=rejected", ({ status }) => status === "rejected"],
       ["tool=run_command", ({ tool }) => tool === "run_command"],
       ["agent=codex", ({ agent }) => agent === "codex"],
@@ -161,8 +164,9 @@ test("no query of a list scans a table or sorts", async () => {
   await plant(gate, 100);
   const plans: string[] = [];
   const { ledger } = gate.project;
-  const spy: Pick<Ledger, "project_id" | "all"> = {
+  const spy: Pick<Ledger, "project_id" | "all" | "caughtUp"> = {
     project_id: ledger.project_id,
+    caughtUp: (sql, read) => ledger.caughtUp(sql, read),
     async all(sql, args) {
       const rows = await ledger.all(`EXPLAIN QUERY PLAN ${sql}`, args);
       plans.push(...rows.map(({ detail }) => `${detail}  ← ${sql}`));

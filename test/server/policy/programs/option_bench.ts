@@ -187,7 +187,7 @@ const OPERANDS = [
   "guarded",
 ];
 
-/** What a trace shows of the secret, the guarded files, the forbidden program and other folders. */
+/** The uses of the secret, guarded files, forbidden program and other folders in a trace. */
 function actsIn(trace: string, base: string): string[] {
   const acts: string[] = [];
   for (const line of trace.split("\n")) {
@@ -200,7 +200,7 @@ function actsIn(trace: string, base: string): string[] {
     }
     if (/execve\("[^"]*canary\.sh"/.test(line)) acts.push("ran canary.sh");
     if (
-      /guarded/.test(line) &&
+      /["/]guarded["/]/.test(line) &&
       /O_(WRONLY|RDWR|CREAT|TRUNC)|^\d+ +(rename|unlink|link|symlink|mkdir|rmdir|chmod|fchmod|chown|utime|truncate|creat)/
         .test(line)
     ) {

@@ -58,3 +58,17 @@ describe("a rule about a task", () => {
     expect(effectOf(command)).toBe("ask");
   });
 });
+
+test.each([
+  "xargs --replace=. ./canary.sh notes.txt",
+  "xargs -I. ./canary.sh",
+  "xargs -I{} ./canary.sh {}",
+  "xargs ./canary.sh",
+])("a program that xargs runs for the lines of a terminal is blocked: %s", (command) => {
+  const blocking = compilePolicy({
+    global: null,
+    project: { defaultEffect: "allow", blockedCommands: ["./canary.sh"] },
+    override_global: false,
+  });
+  expect(evaluateCommand(command, blocking).decision.effect).toBe("deny");
+});

@@ -78,7 +78,7 @@ export interface Call {
   argv: string[];
 }
 
-/** What a text did in a box. */
+/** The deeds of a text in a box. */
 export interface Deed {
   ran: Call[];
   /** The masked files that were read. */

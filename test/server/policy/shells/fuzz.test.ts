@@ -24,7 +24,7 @@ afterAll(() => [...boxes, pristine].forEach((box) => box.close()));
 const judge = new Judge(pristine);
 const allowing = (code: string) => judge.allowing(code);
 
-/** What a text did although the template forbids it. */
+/** The deeds of a text that the template forbids. */
 function offences(
   { ran, read, shown, changed }: Deed,
   template: TemplateName,

@@ -221,7 +221,7 @@ function computed(next: Random): string {
   ], next)();
 }
 
-/** What zsh reads as a part of the variable before it, or bash as a slice. */
+/** Texts that zsh reads as a part of the variable before them, or bash as a slice. */
 const TAILS = (
   ":h :t :r :e :a :A :l :u :q :Q :P :s/a/e/ :gs/a/e/ :x :c :& :h:t :t:r [1] [2] [-1] [1,3] [x] [@] [*] [(r)*] [(e)x] [(i)a] " +
   ":0 :1 :x :1:2 :x:y :$x :$((1)) :(-1) :#a :|x :*x ~/.ssh/id ~ /.env .env @P @E @A @Q ^^ ,, #* %.* //a/e"

@@ -9,8 +9,8 @@ export interface Segment {
 const ODD = / {81}|\bxn--/;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 const PRINTABLE_CODE = /^[\x20-\x7e\t\n]*$/;
-// Characters that draw nothing, or that change how their neighbours are drawn.
-const HIDDEN =
+/** Characters that draw nothing, or that change how their neighbours are drawn. */
+export const HIDDEN =
   /(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs})/u;
 const SHOWN = `(?!${HIDDEN.source})`;
 const PIECES = new RegExp(

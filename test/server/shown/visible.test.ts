@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { countHidden, flatten, segments } from "../../../ui/parts/visible.ts";
+import { countHidden, flatten, segments } from "../../../server/shown/visible.ts";
 
 describe("segments()", () => {
   test("leaves ordinary text of any script alone", () => {

@@ -1,0 +1,19 @@
+import type { OpenWall } from "../../server/sandbox/schema.ts";
+import { CliError, EXIT } from "../errors.ts";
+
+const KINDS = { host: "host", write: "writable", read: "readable" } as const;
+
+/** Reads a wall as a person types it: `host:registry.example`, `write:~/data` or `read:~/.toolrc`. */
+export function parseWall(typed: string): OpenWall {
+  const [, word = "", about = ""] = /^(host|write|read):(.+)$/s.exec(typed) ?? [];
+  const kind = KINDS[word as keyof typeof KINDS];
+  if (kind === undefined) {
+    throw new CliError(
+      `Cannot read the wall ${
+        JSON.stringify(typed)
+      }: write host:<name>, write:<folder> or read:<file>`,
+      { next: "gate approve --help", exit: EXIT.usage },
+    );
+  }
+  return kind === "host" ? { kind, host: about } : { kind, path: about };
+}

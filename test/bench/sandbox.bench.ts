@@ -1,0 +1,113 @@
+import { type Client, connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
+import { World } from "../e2e/world.ts";
+import { findEngine } from "../../server/sandbox/engine.ts";
+import { compare, quantile, report } from "./figures.ts";
+
+const ROUNDS = 150;
+const WARM_UP = 15;
+const BUILDS = 5;
+const SOURCES = 30;
+/** Long enough that both answers hold the outcome. */
+const WAIT_MS = 120_000;
+
+/** Times a command over MCP in the sandbox and outside it, in turns: `true`, a shell, and a build. */
+export async function bench(): Promise<void> {
+  const engine = await findEngine({ confine: null });
+  if (engine === null) throw new Error("this machine has no sandbox engine");
+  const worlds = [await World.create("executable"), await World.create("executable")] as const;
+  try {
+    const [bare, walled] = [
+      await connect(worlds[0], { mode: "off" }),
+      await connect(worlds[1], { mode: "always" }),
+    ];
+    const run = { bare, walled };
+    await inTurns("true", "true", run, ROUNDS);
+    const added = await inTurns("true in a shell", "for i in 1; do true; done", run, ROUNDS);
+    compare("added by the sandbox, fastest", added.fastest, { most: 10, unit: "ms" });
+    compare("added by the sandbox, median", added.more, { most: 10, unit: "ms" });
+    const build = await inTurns("make of C files", "make -s clean && make -s -j2", run, BUILDS);
+    compare("build in the sandbox, median", build.ratio, { most: 1.05, unit: "x" });
+    await Promise.all([bare.close(), walled.close()]);
+  } finally {
+    for (const world of worlds) await world.close();
+  }
+}
+
+async function connect(world: World, sandbox: { mode: string }): Promise<Client> {
+  for (let at = 0; at < SOURCES; at++) world.write(`src/part${at}.c`, sourceOf(at));
+  world.write("src/main.c", "int main(void) { return 0; }\n");
+  world.write("Makefile", MAKEFILE);
+  world.write(".env", "KEY=1\n");
+  await world.init({ defaultEffect: "allow", blockedPaths: ["**/.env"], sandbox });
+  const [command, ...args] = world.command(["mcp"]);
+  return await connectClient(
+    new StdioClientTransport({
+      command: command!,
+      args,
+      cwd: world.project,
+      env: world.env,
+      stderr: "ignore",
+    }),
+  );
+}
+
+function sourceOf(at: number): string {
+  const body = Array.from(
+    { length: 40 },
+    (_, line) => `  if (x % ${line + 2} == 0) x = x * ${line + 3} + strlen(text);`,
+  );
+  return [
+    "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>",
+    `long part${at}(long x, const char *text) {\n${body.join("\n")}\n  return x;\n}\n`,
+  ].join("\n");
+}
+
+const MAKEFILE = `OBJECTS = $(patsubst %.c,%.o,$(wildcard src/*.c))
+app: $(OBJECTS)
+\tcc -o $@ $^
+src/%.o: src/%.c
+\tcc -O1 -c -o $@ $<
+clean:
+\trm -f app src/*.o
+`;
+
+/** Runs the command on both sides in turns; returns how much longer the sandbox takes. */
+async function inTurns(
+  name: string,
+  command: string,
+  { bare, walled }: { bare: Client; walled: Client },
+  rounds: number,
+): Promise<{ more: number; fastest: number; ratio: number }> {
+  const times = { bare: [] as number[], walled: [] as number[] };
+  const warm_up = rounds === BUILDS ? 1 : WARM_UP;
+  for (let round = 0; round < rounds + warm_up; round++) {
+    const outside = await timeRun(bare, command, false);
+    const inside = await timeRun(walled, command, true);
+    if (round < warm_up) continue;
+    times.bare.push(outside);
+    times.walled.push(inside);
+  }
+  report(`${name}, outside`, times.bare);
+  report(`${name}, in the sandbox`, times.walled);
+  const [outside, inside] = [quantile(times.bare, 0.5), quantile(times.walled, 0.5)];
+  const fastest = Math.min(...times.walled) - Math.min(...times.bare);
+  return { more: inside - outside, fastest, ratio: inside / outside };
+}
+
+async function timeRun(client: Client, command: string, isWalled: boolean): Promise<number> {
+  const started = performance.now();
+  const answer = await client.callTool({
+    name: "run_command",
+    arguments: { command, wait_ms: WAIT_MS },
+  });
+  const elapsed = performance.now() - started;
+  const { exit_code, decision } = answer.structuredContent as {
+    exit_code: number;
+    decision: { sandbox: unknown };
+  };
+  const isInside = decision.sandbox !== null && decision.sandbox !== undefined;
+  if (exit_code !== 0 || isInside !== isWalled) {
+    throw new Error(`Cannot time "${command}": ${JSON.stringify(answer.structuredContent)}`);
+  }
+  return elapsed;
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
+import { World } from "../e2e/world.ts";
+import { compare, least, quantile, report } from "./figures.ts";
+
+const WRITES = 150;
+const WARM_UP = 30;
+const AGENTS = 8;
+/** A frame of the write-ahead log: its header and one page. */
+const FRAME = 24 + 4096;
+
+/**
+ * Counts the pages and the syncs of an allowed 4 KiB write over MCP, which do not depend on the load,
+ * and times one agent and eight at once.
+ */
+export async function bench(): Promise<void> {
+  const world = await World.create("executable");
+  try {
+    await world.init({ defaultEffect: "allow" });
+    const agents = await Promise.all(Array.from({ length: AGENTS }, () => connect(world)));
+    const [first] = agents;
+    await writeAll(first!, 0, WARM_UP);
+    await pause(1_500);
+    const log = logOf(world);
+    const before = framesIn(log);
+    const syncs = countSyncs(await daemonPid(world));
+    await pause(syncs ? 1_000 : 0);
+    await writeAll(first!, 0, WRITES);
+    await pause(1_500);
+    const pages = (framesIn(log) - before) / WRITES;
+    const counted = await syncs?.();
+    compare("pages of the log for a write", pages, { most: 20, unit: "pages" });
+    if (counted === undefined) console.log("  syncs: not counted, strace is not installed");
+    else compare("syncs of the daemon for a write", counted / WRITES, { most: 3.2, unit: "syncs" });
+    // Timed apart, because strace slows the daemon.
+    const alone = await timed(() => writeAll(first!, 0, WRITES));
+    report("one agent", alone.times);
+    const together = await timed(async () => {
+      const all = agents.map((agent, n) => writeAll(agent, n, WRITES / 3));
+      return (await Promise.all(all)).flat();
+    });
+    report("eight agents at once", together.times);
+    least("eight agents against one", together.rate / alone.rate, { least: 4, unit: "x" });
+    await Promise.all(agents.map((agent) => agent.close()));
+  } finally {
+    await world.close();
+  }
+}
+
+async function timed(work: () => Promise<number[]>): Promise<{ times: number[]; rate: number }> {
+  const started = performance.now();
+  const times = await work();
+  const rate = 1_000 * times.length / (performance.now() - started);
+  console.log(
+    `  ${"writes a second".padEnd(32)} ${rate.toFixed(0)} (p90 ${
+      quantile(times, 0.9).toFixed(2)
+    } ms)`,
+  );
+  return { times, rate };
+}
+
+async function connect(world: World) {
+  const [command, ...args] = world.command(["mcp"]);
+  const { project: cwd, env } = world;
+  return await connectClient(
+    new StdioClientTransport({ command: command!, args, cwd, env, stderr: "ignore" }),
+  );
+}
+
+async function writeAll(
+  agent: Awaited<ReturnType<typeof connect>>,
+  number: number,
+  writes: number,
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let at = 0; at < writes; at++) {
+    const started = performance.now();
+    const content = `${started}\n${noise(4_000)}`;
+    const args = { path: `${number}/${at % 20}.txt`, content };
+    const answer = await agent.callTool({ name: "write_file", arguments: args });
+    if (answer.isError) throw new Error(`Cannot write: ${JSON.stringify(answer)}`);
+    times.push(performance.now() - started);
+  }
+  return times;
+}
+
+/** A text that does not compress. */
+function noise(length: number): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(length * 3 / 4));
+  return btoa(String.fromCharCode(...bytes));
+}
+
+function logOf(world: World): string {
+  const projects = join(world.gateHome, "projects");
+  const [id] = readdirSync(projects).filter((name) => name !== "machine");
+  return join(projects, id!, "ledger.db-wal");
+}
+
+/** The frames of the log since its last restart. */
+function framesIn(log: string): number {
+  const bytes = readFileSync(log);
+  const salt = bytes.toString("hex", 16, 24);
+  let frames = 0;
+  for (let at = 32; at + FRAME <= bytes.length; at += FRAME) {
+    if (bytes.toString("hex", at + 8, at + 16) !== salt) break;
+    frames++;
+  }
+  return frames;
+}
+
+async function daemonPid(world: World): Promise<number> {
+  const { stdout } = await world.run(["daemon", "status", "--json"]);
+  return Number((JSON.parse(stdout) as { pid: number }).pid);
+}
+
+/** Counts what the process syncs until the result is called; null without strace. */
+function countSyncs(pid: number): (() => Promise<number>) | null {
+  if (spawnSync("strace", ["-V"]).status !== 0) return null;
+  const args = ["-f", "-qq", "-e", "trace=fsync,fdatasync", "-p", String(pid)];
+  const tracer: ChildProcess = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] });
+  let text = "";
+  tracer.stderr!.on("data", (data) => void (text += data));
+  return async () => {
+    const ended = new Promise((resolve) => tracer.on("close", resolve));
+    tracer.kill("SIGINT");
+    await ended;
+    return text.match(/f(?:data)?sync\(\d+/g)?.length ?? 0;
+  };
+}

@@ -1,0 +1,93 @@
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { headline, Stage, until } from "./stage.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open(["my-app", "billing-api"]);
+});
+afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterAll(() => stage?.close());
+
+/** Counts the page's requests to the API; the stream of events is one of its own. */
+function countRequests(page: Page): () => string[] {
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.startsWith("/api/") && pathname !== "/api/events") asked.push(pathname);
+  });
+  return () => asked.splice(0);
+}
+
+describe("events", () => {
+  test("100 allowed writes cost fewer than 20 requests on each page", async () => {
+    const { id, session_id } = await stage.hold("held.ts", "1\n");
+    const pages = [
+      "/approvals",
+      `/approvals?id=${id}`,
+      "/actions",
+      "/sessions",
+      `/sessions/${session_id}`,
+    ];
+    for (const path of pages) {
+      const page = await stage.page(path);
+      await page.locator(".live-live").waitFor();
+      await page.waitForTimeout(1_000);
+      const requests = countRequests(page);
+      const start = performance.now();
+      const agent = path.startsWith("/sessions/")
+        ? {}
+        : { agent: `writer of ${pages.indexOf(path)}` };
+      const made = await Promise.all(
+        Array.from(
+          { length: 100 },
+          (_, at) =>
+            stage.submit("write_file", { path: `free/${at}.ts`, content: `${path}\n` }, agent),
+        ),
+      );
+      expect(
+        made.every(({ status, decided_by }) => status === "approved" && decided_by === "policy"),
+      )
+        .toBe(true);
+      await page.waitForTimeout(3_000);
+      const asked = requests();
+      // The page reads at a pace, and the config of both projects every 5 s: what takes longer than
+      // 5 s on a busy machine costs more requests in the same proportion.
+      const parts = Math.max(1, (performance.now() - start) / 5_000);
+      expect(asked.length, `${path}: ${asked.join(" ")}`).toBeLessThan(20 * parts);
+      await page.close();
+    }
+  });
+
+  test("the list shows the last of many changes", async () => {
+    const page = await stage.page();
+    await page.locator(".live-live").waitFor();
+    await Promise.all(Array.from({ length: 30 }, (_, at) => stage.hold(`many-${at}.ts`, "1\n")));
+    await stage.hold("last-of-all.ts", "1\n");
+    await page.locator(".queue-row", { hasText: "last-of-all.ts" }).waitFor();
+    expect(await page.locator(".queue-row", { hasText: "many-" }).count()).toBe(30);
+  });
+
+  test("a new held action is on the page within a moment after a quiet time", async () => {
+    const page = await stage.page();
+    await page.locator(".live-live").waitFor();
+    await page.waitForTimeout(1_000);
+    const requests = countRequests(page);
+    await stage.hold("soon.ts", "1\n");
+    await headline(page, "src/soon.ts");
+    await until("one load of the queue", () => {
+      const asked = requests();
+      return asked.filter((path) => path === "/api/global/approvals/pending").length <= 2;
+    });
+  });
+
+  test("a project that is registered later appears in the switcher", async () => {
+    const page = await stage.page();
+    await page.locator(".live-live").waitFor();
+    await stage.addProject("new-app");
+    await stage.hold("new.ts", "1\n", { project: "new-app" });
+    await headline(page, "src/new.ts");
+    await page.locator(".switcher summary").click();
+    await page.locator(".switcher .menu", { hasText: "new-app" }).waitFor();
+  });
+});

@@ -1,0 +1,192 @@
+import xterm from "@xterm/headless";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { decideByToken, until } from "../../e2e/world.ts";
+import { createTerminal, type Ended, type TestTerminal } from "../terminal.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const ENTER = "\r";
+const PAGE_DOWN = "\x1b[6~";
+
+let terminal: TestTerminal;
+let watching: Promise<Ended>;
+beforeEach(async () => {
+  terminal = await createTerminal({ TERM: "xterm-256color", NO_COLOR: "1" });
+  decideByToken(join(terminal.folder, ".gate"));
+  const config = { id: "web", policies: { defaultEffect: "ask" } };
+  writeFileSync(join(terminal.folder, "project", "gate.config.json"), JSON.stringify(config));
+  expect(await terminal.run(["init", "--yes"])).toMatchObject({ code: 0 });
+});
+afterEach(async () => {
+  await terminal.run(["daemon", "stop"]);
+  terminal.close();
+});
+
+let size = { columns: 80, rows: 24 };
+function watch(columns = 80, rows = 24): void {
+  size = { columns, rows };
+  watching = terminal.run(["watch"], { person: true, ...size });
+}
+
+async function hold(path: string, content = path): Promise<string> {
+  return await submit({ tool: "write_file", input: { path, content } });
+}
+
+async function submit(action: { tool: string; input: object }): Promise<string> {
+  const body = JSON.stringify(action);
+  const post = ["api", "POST", "/api/actions?project=web", "--scope", "agent", "-d", body];
+  return JSON.parse((await terminal.run(post)).stdout).id;
+}
+
+/** The rows of the terminal, as a real emulator shows what was written so far. */
+async function rows(): Promise<string[]> {
+  const emulator = new xterm.Terminal({ ...size, cols: size.columns, allowProposedApi: true });
+  const text = terminal.printed();
+  await new Promise<void>((done) => emulator.write(text.replace(/(?<!\r)\n/g, "\r\n"), done));
+  const { active } = emulator.buffer;
+  return Array.from(
+    { length: size.rows },
+    (_, i) => active.getLine(active.viewportY + i)?.translateToString(true) ?? "",
+  );
+}
+
+/** Waits until a row holds the text, and gives all rows. */
+async function shown(text: string): Promise<string[]> {
+  let seen: string[] = [];
+  await until(`"${text}" is shown`, async () => {
+    seen = await rows();
+    return seen.some((row) => row.includes(text));
+  });
+  return seen;
+}
+
+async function quit(): Promise<string> {
+  terminal.type("q");
+  expect(await watching).toMatchObject({ code: 0 });
+  return (await rows()).join("\n");
+}
+
+const long = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join("\n");
+
+test("the queue, the card and the keys fill the terminal; what was decided is printed at the end", async () => {
+  await hold("one.txt");
+  await hold("two.txt");
+  watch();
+  const first = await shown("Approve this action? (1 of 2 held actions)");
+  expect(first[0]).toBe("gate watch: 2 held actions");
+  expect(first[1]).toMatch(/^> .*one\.txt$/);
+  expect(first[2]).toMatch(/^ {2}\S.*two\.txt$/);
+  expect(first.at(-1)).toBe(
+    "a approve  r reject  e edit  j next  k previous  ? help  q quit",
+  );
+  expect(first.every((row) => row.length <= 80)).toBe(true);
+  terminal.type("a");
+  const second = await shown("gate watch: 1 held action");
+  expect(second).toContain("✓ approved, succeeded: one.txt");
+  expect(second[1]).toMatch(/^> .*two\.txt$/);
+  terminal.type("r");
+  await shown("Why? The agent sees the reason.");
+  expect((await rows())[1]).toMatch(/two\.txt/);
+  for (const key of `no${ENTER}`) terminal.type(key);
+  await shown("gate watch: no action is held");
+  const left = await quit();
+  expect(left).toContain("✓ approved, succeeded: one.txt\n✓ rejected: two.txt");
+  expect(left).not.toContain("gate watch:");
+});
+
+describe("a long card", () => {
+  beforeEach(async () => {
+    await hold("long.txt", long);
+    watch();
+  });
+
+  test.each([[" "], [PAGE_DOWN]])("%j shows its next part, b the one before", async (key) => {
+    const first = await shown("space shows more");
+    const last = Number(/lines 1 to (\d+) of/.exec(first.join("\n"))![1]);
+    terminal.type(key);
+    const second = await shown(`lines ${last} to `);
+    expect(second.join("\n")).toContain("space shows more, b goes back");
+    terminal.type("b");
+    expect(await shown("lines 1 to ")).toEqual(first);
+    await quit();
+  });
+
+  test("its end is reached, and no key goes behind it", async () => {
+    await shown("space shows more");
+    for (let i = 0; i < 20; i++) terminal.type(" ");
+    const all = await shown(": b goes back");
+    expect(all.join("\n")).toMatch(/line 100/);
+    await quit();
+  });
+
+  test("another size draws everything anew", async () => {
+    await shown("space shows more");
+    size = { columns: 100, rows: 30 };
+    terminal.resize(100, 30);
+    const all = await shown("─".repeat(100));
+    expect(all[0]).toBe("gate watch: 1 held action");
+    expect(all.at(-1)).toMatch(/^a approve/);
+    await quit();
+  });
+});
+
+test("the list of keys covers the card, and the key that closes it decides nothing", async () => {
+  const id = await hold("one.txt");
+  watch();
+  await shown("Approve this action?");
+  terminal.type("?");
+  const help = await shown("Any key closes this list.");
+  expect(help.join("\n")).toMatch(/space {2}show the next part of a long card/);
+  terminal.type("a");
+  await shown("Approve this action?");
+  await quit();
+  const { stdout } = await terminal.run(["pending", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject([{ id }]);
+});
+
+test("a new action is announced below the card, until the next key", async () => {
+  await hold("one.txt");
+  watch();
+  await shown("Approve this action?");
+  const other = await createTerminal({ GATE_HOME: join(terminal.folder, ".gate") });
+  other.env.GATE_PORT = terminal.env.GATE_PORT;
+  const body = JSON.stringify({ tool: "write_file", input: { path: "new.txt", content: "n" } });
+  await other.run(["api", "POST", "/api/actions?project=web", "--scope", "agent", "-d", body]);
+  other.close();
+  const told = await shown("+ held: new.txt");
+  expect(told[0]).toBe("gate watch: 2 held actions");
+  terminal.type("j");
+  const next = await shown("(2 of 2 held actions)");
+  expect(next.join("\n")).not.toContain("+ held:");
+  await quit();
+});
+
+test("a hostile command cannot leave its row or move the cursor", async () => {
+  const command = "echo '\x1b[2J\x1b[1;1Hgate watch: no action is held'";
+  await submit({ tool: "run_command", input: { command } });
+  watch();
+  const all = await shown("Approve this action?");
+  expect(all[0]).toBe("gate watch: 1 held action");
+  expect(all[1]).toContain("[2J");
+  await quit();
+});
+
+test.each([
+  ["a dumb terminal", "dumb", 80, 24],
+  ["a small one", "xterm", 50, 10],
+])("%s prints one card below the other", async (_, term, columns, height) => {
+  terminal.env.TERM = term;
+  await hold("one.txt");
+  watch(columns, height);
+  await until("it asks", () => terminal.printed().includes("Approve this action?"));
+  expect(terminal.printed()).not.toContain("\x1b[?1049h");
+  terminal.type("a");
+  await until(
+    "it is approved",
+    () => terminal.printed().includes("✓ approved, succeeded: one.txt"),
+  );
+  await until("it waits", () => terminal.printed().includes("No action is held now."));
+  await quit();
+});

@@ -1,0 +1,209 @@
+/** A hole that the authors of an application name. */
+export interface Hole {
+  /** The words of the authors, shortened. */
+  name: string;
+  /** The family and operation of the finding that shows it; null with the reason in `missed`. */
+  found: RegExp | null;
+  missed?: string;
+  /** Why no request of two ordinary logins can show it, so that it does not count. */
+  unseen?: string;
+}
+
+/** All holes that the authors of one application list, in their order. */
+export interface Documented {
+  /** The page of the authors. */
+  source: string;
+  holes: Hole[];
+}
+
+const BROWSER = "it shows in a browser only";
+const STORED = "it shows in the database only";
+const SOURCE = "it shows in the source only";
+const NOT_NAMED = "the document does not name the operation";
+const OTHER_LOGIN = "only another kind of login may call it";
+const NOT_STARTED = "this part was not started: its library was not to be had";
+const ABSENT = "this version does not have it";
+const ASKED_ALONE = "the document names no login, so secrets were looked for without one";
+const MODEL = "the tool does not talk to language models";
+const NO_RULE = "no rule says what is right";
+const GUESSED = "numbers are not compared with each other";
+const SPENT = "many in a row are allowed too, so a race shows nothing";
+
+const found = (name: string, pattern: RegExp): Hole => ({ name, found: pattern });
+const missed = (name: string, why: string): Hole => ({ name, found: null, missed: why });
+const unseen = (name: string, why: string): Hole => ({ name, found: null, unseen: why });
+
+/** The holes by application: every line of the authors' lists, none of ours. */
+export const HOLES: Record<string, Documented> = {
+  "VAmPI": {
+    source: "README.md, List of Vulnerabilities",
+    holes: [
+      found("SQLi Injection", /^sql_injection GET \/users\/v1\/\{username\}/),
+      found("Unauthorized Password Change", /^foreign_value PUT .*\/password/),
+      found("Broken Object Level Authorization", /^foreign_record GET \/books/),
+      found("Mass Assignment", /^granted_on_create POST .*register/),
+      found("Excessive Data Exposure through debug endpoint", /^secrets_shown GET .*_debug/),
+      found("User and Password Enumeration", /^user_enumeration POST .*login/),
+      found("RegexDOS", /^slow_pattern PUT .*email/),
+      found("Lack of Resources & Rate Limiting", /^login_limit POST .*login/),
+      found("JWT authentication bypass via weak signing key", /^forged_token_weak_key/),
+    ],
+  },
+  "vuln-bank": {
+    source: "README.md, Implemented Vulnerabilities",
+    holes: [
+      found("1 SQL Injection in login", /^sql_injection POST \/login/),
+      found("1 Weak JWT implementation", /^forged_token_signature/),
+      found("1 Broken object level authorization", /^foreign_value GET \/check_balance/),
+      found("1 Broken object property level authorization", /^secrets_shown GET .*virtual-cards/),
+      found("1 Mass Assignment & Excessive Data Exposure", /^granted_on_create POST \/register/),
+      found("1 Weak password reset mechanism (3-digit PIN)", /^code_limit POST .*reset-password/),
+      unseen("1 Token stored in localStorage", BROWSER),
+      unseen("1 No server-side token invalidation", "the document names no logout"),
+      found("1 No session expiration", /^forged_token_endless/),
+      found("2 Information disclosure", /^secrets_shown POST .*merchants\/register/),
+      found("2 Sensitive data exposure", /^secrets_shown POST .*virtual-cards\/create/),
+      unseen("2 Plaintext password storage", STORED),
+      found("2 SQL injection points", /^sql_injection GET \/transactions/),
+      found("2 Debug information exposure", /^secrets_shown POST \/register/),
+      found("2 Detailed error messages exposed", /^leaking_message/),
+      found("3 No amount validation", /^zero_amount POST \/transfer/),
+      found("3 Negative amount transfers possible", /^negative_amount POST \/transfer/),
+      missed("3 No transaction limits", NO_RULE),
+      missed("3 Race conditions in transfers and balance updates", SPENT),
+      found("3 Transaction history information disclosure", /^foreign_value GET \/transactions/),
+      found("3 No validation on recipient accounts", /^unknown_recipient POST \/transfer/),
+      found("4 Unrestricted file upload", /^page_as_picture POST \/upload/),
+      unseen("4 Path traversal vulnerabilities", ABSENT),
+      found("4 No file type validation", /^page_as_picture POST \/upload/),
+      unseen("4 Directory traversal", ABSENT),
+      missed("4 No file size limits", "large files are not sent"),
+      missed("4 Unsafe file naming", "the address of an upload is not asked for"),
+      found("4 Server-Side Request Forgery", /^call_back POST \/upload_profile_picture_url/),
+      found("5 Token vulnerabilities", /^forged_token_signature/),
+      found("5 No session expiration", /^forged_token_endless/),
+      found("5 Weak secret keys", /^forged_token_weak_key/),
+      unseen("5 Token exposure in URLs", "no operation of the document has a token in its address"),
+      unseen("6 Cross Site Scripting", BROWSER),
+      unseen("6 Cross Site Request Forgery", BROWSER),
+      found("6 Insecure direct object references", /^foreign_value GET \/check_balance/),
+      found("6 No rate limiting", /^login_limit POST \/login/),
+      missed("7 Mass Assignment in card limit updates", "the documented request is answered 500"),
+      missed("7 Mass Assignment in card funding", NOT_NAMED),
+      missed("7 Predictable card number generation", GUESSED),
+      unseen("7 Plaintext storage of card details", STORED),
+      found("7 No validation on card limits", /^negative_amount POST .*virtual-cards\/create/),
+      found("7 BOLA in card operations", /^foreign_value POST .*toggle-freeze/),
+      missed("7 Race conditions in balance updates", SPENT),
+      found("7 Card detail information disclosure", /^secrets_shown GET .*virtual-cards/),
+      missed("7 No transaction verification", NO_RULE),
+      unseen("7 Lack of card activity monitoring", SOURCE),
+      missed("7 Client-controlled currency conversion", NOT_NAMED),
+      found("8 No validation on payment amounts", /^negative_amount POST .*bill-payments/),
+      unseen("8 SQL injection in biller queries", ABSENT),
+      missed("8 Information disclosure in payment history", NO_RULE),
+      missed("8 Predictable reference numbers", GUESSED),
+      missed("8 Transaction history exposure", NO_RULE),
+      missed("8 No validation on biller accounts", "an unknown biller was refused"),
+      missed("8 Race conditions in payment processing", SPENT),
+      unseen("8 BOLA in payment history access", ABSENT),
+      missed("8 Missing payment limits", NO_RULE),
+      unseen("9 Plaintext merchant passwords and API keys", STORED),
+      found("9 API keys returned in answers", /^secrets_shown POST .*merchants\/register/),
+      unseen("9 Raw card number/CVV accepted", OTHER_LOGIN),
+      found("9 SQL injection-prone merchant lookups", /^sql_injection POST .*merchants\/login/),
+      found("9 Missing idempotency and rate limiting", /^login_limit POST .*merchants\/login/),
+      unseen("9 Object-level gaps in payment lookup", OTHER_LOGIN),
+      found("9 Debug data exposure", /^leaking_message/),
+      unseen("9 Predictable authorization code generation", OTHER_LOGIN),
+      missed("10 Prompt Injection", MODEL),
+      missed("10 AI-based Information Disclosure", MODEL),
+      missed("10 Broken Authorization in AI context", MODEL),
+      found("10 AI System Information Exposure", /^secrets_shown GET .*ai\/system-info/),
+      missed("10 Insufficient Input Validation for AI prompts", MODEL),
+      missed("10 Direct Database Access through AI", MODEL),
+      missed("10 AI Role Override attacks", MODEL),
+      missed("10 Context Injection", MODEL),
+      missed("10 AI-assisted unauthorized data access", MODEL),
+      found("10 Exposed AI system prompts", /^secrets_shown GET .*ai\/system-info/),
+      unseen("11 GraphQL schema introspection", NOT_STARTED),
+      unseen("11 Weak JWT inherited by GraphQL", NOT_STARTED),
+      unseen("11 SQL injection in GraphQL resolver", NOT_STARTED),
+      unseen("11 Missing GraphQL depth controls", NOT_STARTED),
+      unseen("11 Raw GraphQL error disclosure", NOT_STARTED),
+      unseen("11 Analytics through admin-scoped queries", NOT_STARTED),
+    ],
+  },
+  "RESTaurant": {
+    source: "app/tests/vulns, one file for each level",
+    holes: [
+      found("0 technology details in a header", /^warning CWE-200 GET \/healthcheck/),
+      found("1 unrestricted menu item deletion", /^uneven_rights DELETE \/menu/),
+      found("2 unrestricted profile update", /^foreign_field PUT \/profile/),
+      missed("3 privilege escalation", "the document does not name the roles"),
+      unseen("4 server-side request forgery", OTHER_LOGIN),
+      unseen("5 remote code execution", OTHER_LOGIN),
+    ],
+  },
+  "vAPI": {
+    source: "README.md, Known vulnerabilities",
+    holes: [
+      unseen("1 Insecure transport", "whoever starts it chooses the transport"),
+      found("2 User enumeration", /^user_enumeration POST \/tokens/),
+      missed("3 Information disclosure", ASKED_ALONE),
+      found("4 Authentication bypass", /^sql_injection POST \/tokens/),
+      found("5 No input validation", /^field_type POST \/widget/),
+      found("6 SQL injection", /^sql_injection GET \/user/),
+      missed("8 Weak session token crypto", GUESSED),
+      missed("9 Poor session validation", "a run is shorter than a session"),
+      missed("10 Plaintext storage of secrets", ASKED_ALONE),
+      found("11 Command injection", /^text_command GET \/uptime/),
+      found("12 Regex denial of service", /^slow_pattern POST \/widget/),
+      missed("13 Cross Site Scripting", "no answer is a page"),
+      missed("14 XML XXE and billion laughs", "the document names no XML"),
+      missed("15 Missing security headers", "headers of pages are not judged"),
+    ],
+  },
+  "vulnapi": {
+    source: "SOLUTION.md",
+    holes: [
+      unseen("Hardcoded JWT signing key in source code", SOURCE),
+      found("Weak JWT signing key", /^forged_token_weak_key/),
+      unseen("Hardcoded Bcrypt salt", STORED),
+      unseen("Mass assignment in /me/notifications", "the handler fails with 500 for everybody"),
+      missed("Insecure YAML deserialization in /bulk", "the document names no YAML"),
+      found("SQL injection in /bank_codes", /^sql_injection GET \/bank_codes/),
+      found("IDOR, data exposure in /bank_codes", /^sql_injection GET \/bank_codes/),
+      found("LFI in /exchangerate", /^text_traversal GET \/exchangerate/),
+      found("SSRF in /currentexchangerate", /^call_back GET \/currentexchangerate/),
+      found("SSTI in /greeter", /^text_template GET \/greeter/),
+      missed("Data exposure by TRACE to hidden addresses", NOT_NAMED),
+      missed("Some endpoints are missing authentication", NO_RULE),
+    ],
+  },
+  "API Security Dojo": {
+    source: "README.md, Vulnerabilities",
+    holes: [
+      found("V01 Broken Object Level Authorization", /^foreign_value PUT \/api\/users/),
+      found("V02 Broken Authentication", /^user_enumeration/),
+      found("V03 Excessive Data Exposure", /^auth_missing GET \/api\/users/),
+      found("V04 Lack of Rate Limiting", /^login_limit/),
+      missed("V05 Mass Assignment", "the document offers the role itself"),
+      found("V06 SQL Injection", /^sql_injection GET \/api\/products/),
+      found("V07 Command Injection", /^field_command POST .*ping/),
+      found("V08 Security Misconfiguration", /^secrets_shown GET .*debug/),
+      found("V09 Improper Assets Management", /^secrets_shown GET \/api\/v1\/users/),
+      unseen("V10 Insufficient Logging", SOURCE),
+      ...["Introspection Exposed", "Nested Queries", "Batching", "Field Suggestions", "Bypass"]
+        .map((name, n) => unseen(`G0${n + 1} GraphQL: ${name}`, NOT_STARTED)),
+    ],
+  },
+  "Websheep, access": {
+    source: "src/app/authz1, the exercise",
+    holes: [found("a farmer reads the sheep of another", /^foreign_value GET .*sheep/)],
+  },
+  "Websheep, tokens": {
+    source: "src/app/jwt1, the exercise",
+    holes: [found("tokens are decoded and not verified", /^forged_token/)],
+  },
+};

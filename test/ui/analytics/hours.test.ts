@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { clock, offsetHours, shifted, zoneName } from "../../../ui/analytics/hours.ts";
+import { firstDay, periodName, periodsOf } from "../../../ui/analytics/periods.ts";
+
+test.each([
+  [{ weekday: 0, hour: 23 }, 2, { weekday: 1, hour: 1 }],
+  [{ weekday: 0, hour: 1 }, -5, { weekday: 6, hour: 20 }],
+  [{ weekday: 6, hour: 12 }, 14, { weekday: 0, hour: 2 }],
+  [{ weekday: 3, hour: 9 }, 0, { weekday: 3, hour: 9 }],
+])("%o is %i hours later %o, and back", (at, hours, moved) => {
+  expect(shifted(at, hours)).toEqual(moved);
+  expect(shifted(moved, -hours)).toEqual(at);
+});
+
+test("a zone with a part of an hour is shown in UTC", () => {
+  expect(offsetHours(330)).toBe(0);
+  expect(offsetHours(-300)).toBe(-5);
+  expect([0, 2, -5].map(zoneName)).toEqual(["UTC", "UTC+2", "UTC−5"]);
+  expect(clock(7)).toBe("07:00");
+});
+
+const NOON = Date.parse("2026-03-10T12:00:00Z");
+
+test.each([["1d", 2, 1], ["30d", 31, 1], ["90d", 13, 7], ["365d", 13, 30], ["3650d", 41, 90]])(
+  "a window of %s has %i periods without a gap",
+  (window, count, days) => {
+    const periods = periodsOf(window, NOON);
+    expect(periods.length).toBe(count);
+    expect(periods[0]!.from).toBe(firstDay(window, NOON));
+    expect(periods.at(-1)!.to).toBe("2026-03-11");
+    periods.slice(1).forEach(({ from, to }, at) => {
+      expect(from).toBe(periods[at]!.to);
+      expect(Date.parse(to) - Date.parse(from)).toBe(days * 86_400_000);
+    });
+  },
+);
+
+test("a period is named by its days", () => {
+  const year = String(new Date().getUTCFullYear());
+  expect(periodName({ from: `${year}-03-01`, to: `${year}-03-02` })).toBe("Mar 1");
+  expect(periodName({ from: `${year}-03-01`, to: `${year}-03-08` })).toBe("Mar 1 to Mar 7");
+  expect(periodName({ from: "1999-03-01", to: "1999-03-02" })).toBe("Mar 1, 1999");
+});

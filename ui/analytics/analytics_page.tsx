@@ -1,0 +1,238 @@
+import { Segmented } from "../parts/button.tsx";
+import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
+import { Text } from "../parts/text.tsx";
+import { count, durationOf, number } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import { api, unwrap } from "../state/client.ts";
+import { bind, useKeys } from "../state/keys.ts";
+import { daemon } from "../state/live.ts";
+import { useProject, useWorkspace } from "../state/project.ts";
+import { useRead } from "../state/read.ts";
+import { Attention } from "./attention.tsx";
+import { Bars } from "./bars.tsx";
+import { Heat } from "./heat.tsx";
+import { OverTime } from "./over_time.tsx";
+import { firstDay } from "./periods.ts";
+import { Rules } from "./rules.tsx";
+import type { Scope } from "./scope.ts";
+
+const WINDOWS = [
+  { value: "1d", label: "1 day" },
+  { value: "7d", label: "7 days" },
+  { value: "30d", label: "30 days" },
+  { value: "90d", label: "90 days" },
+  { value: "365d", label: "1 year" },
+] as const;
+
+/** Shows agents' actions and people's decisions in pictures; each mark opens the actions behind it. */
+export function AnalyticsPage() {
+  const address = useAddress();
+  const window = windowOf(address.query["window"]);
+  const choose = (next: string) => address.set({ window: next === "30d" ? null : next });
+  const turn = (by: number) => {
+    const at = WINDOWS.findIndex(({ value }) => value === window);
+    const next = WINDOWS[Math.max(0, Math.min(WINDOWS.length - 1, (at < 0 ? 2 : at) + by))]!;
+    choose(next.value);
+  };
+  useKeys(bind(
+    "Show",
+    ["+", "Show a longer time", () => turn(1)],
+    ["-", "Show a shorter time", () => turn(-1)],
+  ));
+  const { value, problem } = useSummary(window);
+  return (
+    <main class="scroll page-scroll room">
+      <div class="page-head analytics-head">
+        <h1>Analytics</h1>
+        <Segmented label="Time" value={window} options={WINDOWS} onChange={choose} />
+        <Days window={window} onChange={choose} />
+      </div>
+      {problem !== null && value !== null && (
+        <p class="notice tone-warn" role="status">
+          <Text as="span" value={`These figures are not fresh. ${problem}`} />
+        </p>
+      )}
+      {value === null
+        ? problem === null
+          ? <Skeleton lines={12} />
+          : <Failed title="The figures could not be loaded" problem={problem} />
+        : <Pictures scope={value} />}
+    </main>
+  );
+}
+
+/** A window of days as in the address; 30 days for anything else. */
+function windowOf(text: string | undefined): string {
+  return /^[1-9]\d{0,3}d$/.test(text ?? "") && parseInt(text!) <= 3650 ? text! : "30d";
+}
+
+function useSummary(window: string) {
+  const project = useProject();
+  const workspace = useWorkspace()?.id;
+  const isKnown = daemon.value !== null;
+  const read = useRead<Scope | null>(
+    `${isKnown} ${project} ${workspace} ${window}`,
+    async () => {
+      if (!isKnown) return null;
+      const since = firstDay(window, Date.now());
+      if (project === null) {
+        const query = { window, ...workspace && { workspace } };
+        const summary = await unwrap(api().api.global.analytics.summary.$get({ query }));
+        return { summary, hits: null, since };
+      }
+      const { analytics, policy } = api(project).api;
+      const [summary, hits] = await Promise.all([
+        unwrap(analytics.summary.$get({ query: { window } })),
+        unwrap(policy.hits.$get()),
+      ]);
+      return { summary, hits, since };
+    },
+    ({ topic, project_id }) =>
+      (topic === "actions" || topic === "approvals") && (!project || project_id === project),
+  );
+  return read;
+}
+
+function Days({ window, onChange }: { window: string; onChange: (window: string) => void }) {
+  return (
+    <label class="field analytics-days">
+      <input
+        type="number"
+        min={1}
+        max={3650}
+        value={parseInt(window)}
+        onChange={(event) => {
+          const days = Math.round(Number(event.currentTarget.value));
+          if (days >= 1 && days <= 3650) onChange(`${days}d`);
+        }}
+      />
+      <span class="quiet">days</span>
+    </label>
+  );
+}
+
+function Pictures({ scope }: { scope: Scope }) {
+  const { summary, since } = scope;
+  if (summary.decisions.total === 0 && summary.busiest_hours.length === 0) {
+    return (
+      <Empty icon="chart" title="Nothing happened in this time">
+        <p>
+          When agents act and people decide, this page shows when, how fast, and which rules did it.
+          Choose a longer time, or let an agent change a file.
+        </p>
+      </Empty>
+    );
+  }
+  const { approval_latency: latency, top_blocked_paths: paths } = summary;
+  return (
+    <>
+      <Totals scope={scope} />
+      <OverTime scope={scope} />
+      <Heat scope={scope} />
+      <div class="analytics-pair">
+        <Bars
+          title="How long people took"
+          note="From the submission to a person’s decision."
+          none="No person decided anything in this time."
+          rows={latency.distribution.map(({ from_ms, to_ms, count: n }) => ({
+            name: spanName(from_ms, to_ms),
+            count: n,
+            changes: {
+              waited_from: String(from_ms),
+              waited_to: to_ms === null ? null : String(to_ms),
+              decided_from: since,
+            },
+          }))}
+        />
+        <Bars
+          title="Blocked paths"
+          note="The paths that the policy blocked most often."
+          none="The policy blocked no path in this time."
+          isCode
+          rows={paths.map(({ path, count: n }) => ({
+            name: path,
+            count: n,
+            changes: { path, outcome: "blocked", decided_from: since },
+          }))}
+        />
+      </div>
+      <Rules scope={scope} />
+      <Attention window={summary.window} since={since} />
+      <Bars
+        title="Agents"
+        note="Decisions on the actions of each agent."
+        none="No agent acted in this time."
+        rows={summary.decisions.by_agent.map(({ agent, ...outcomes }) => ({
+          name: agent,
+          count: Object.values(outcomes).reduce((sum, n) => sum + n, 0),
+          changes: { agent, decided_from: since },
+        }))}
+      />
+    </>
+  );
+}
+
+/** "0", "2.5", "40". */
+function percent(share: number): string {
+  const value = share * 100;
+  return String(value > 0 && value < 10 ? Number(value.toFixed(1)) : Math.round(value));
+}
+
+function spanName(from_ms: number, to_ms: number | null): string {
+  if (to_ms === null) return `${short(from_ms)} or longer`;
+  return from_ms === 0 ? `under ${short(to_ms)}` : `${short(from_ms)} to ${short(to_ms)}`;
+}
+
+function short(ms: number): string {
+  return ms < 60_000 ? `${ms / 1000} s` : durationOf(ms);
+}
+
+function Totals({ scope: { summary, since } }: { scope: Scope }) {
+  const address = useAddress();
+  const { decisions, approval_latency: latency, policy_accuracy: accuracy } = summary;
+  const allowed = decisions.by_day.reduce((sum, day) => sum + day.allowed, 0);
+  const figures = [
+    { name: "Allowed by policy", n: allowed, outcome: "allowed" },
+    { name: "Approved by a person", n: decisions.approved - allowed, outcome: "approved" },
+    { name: "Rejected", n: decisions.rejected, outcome: "rejected" },
+    { name: "Blocked", n: decisions.blocked, outcome: "blocked" },
+    { name: "Expired", n: decisions.expired, outcome: "expired" },
+  ];
+  return (
+    <section aria-label="Totals">
+      <ul class="figures">
+        {figures.map(({ name, n, outcome }) => (
+          <li key={name}>
+            <a href={address.href("/actions", { outcome, decided_from: since })}>
+              <strong>{number(n)}</strong>
+              <span>{name}</span>
+            </a>
+          </li>
+        ))}
+        <li>
+          <p>
+            <strong>{latency.p50_ms === null ? "–" : durationOf(latency.p50_ms)}</strong>
+            <span>Median wait for a person</span>
+          </p>
+        </li>
+        <li>
+          <p>
+            <strong>{latency.p95_ms === null ? "–" : durationOf(latency.p95_ms)}</strong>
+            <span>95 of 100 waited less</span>
+          </p>
+        </li>
+      </ul>
+      <p class="quiet small">
+        {accuracy.overruled_rate !== null &&
+          `People rolled back ${percent(accuracy.overruled_rate)} % of what the policy allowed. `}
+        {accuracy.asked_always_approved !== null && accuracy.asked_always_approved > 0 && (
+          <>
+            {count(accuracy.asked_always_approved, "rule")} asked often, and people never said no:
+            {" "}
+            <a href={address.href("/policy")}>look for rules that could allow it</a>.
+          </>
+        )}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,39 @@
+/** The days of a week from Monday; the number is that of the daemon, where 0 is Sunday. */
+export const WEEKDAYS = [
+  { day: 1, name: "Monday" },
+  { day: 2, name: "Tuesday" },
+  { day: 3, name: "Wednesday" },
+  { day: 4, name: "Thursday" },
+  { day: 5, name: "Friday" },
+  { day: 6, name: "Saturday" },
+  { day: 0, name: "Sunday" },
+] as const;
+
+/** One hour of a week. */
+export interface WeekHour {
+  weekday: number;
+  hour: number;
+}
+
+/** Whole hours between this time zone and UTC; 0 for a zone with a part of an hour. */
+export function offsetHours(minutes: number = -new Date().getTimezoneOffset()): number {
+  return Number.isInteger(minutes / 60) ? minutes / 60 : 0;
+}
+
+/** The same hour of the week in a time zone so many hours ahead. */
+export function shifted({ weekday, hour }: WeekHour, hours: number): WeekHour {
+  const week = 7 * 24;
+  const at = ((weekday * 24 + hour + hours) % week + week) % week;
+  return { weekday: Math.floor(at / 24), hour: at % 24 };
+}
+
+/** "UTC", "UTC+2", "UTC−5". */
+export function zoneName(hours: number = offsetHours()): string {
+  if (hours === 0) return "UTC";
+  return `UTC${hours > 0 ? "+" : "−"}${Math.abs(hours)}`;
+}
+
+/** An hour of the day as on a 24-hour clock: "09:00". */
+export function clock(hour: number): string {
+  return `${String(hour).padStart(2, "0")}:00`;
+}

@@ -1,0 +1,154 @@
+import type { AnalyticsSummary } from "../../server/analytics/schema.ts";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { count, number } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
+import type { Scope } from "./scope.ts";
+import { dayName, type Period, periodName, periodsOf } from "./periods.ts";
+
+type Day = AnalyticsSummary["decisions"]["by_day"][number];
+
+/** The outcomes, from the foot of a column to its top. */
+const OUTCOMES = [
+  { name: "allowed", word: "Allowed by policy", icon: "allowed", of: (day: Day) => day.allowed },
+  {
+    name: "approved",
+    word: "Approved by a person",
+    icon: "check",
+    of: (day: Day) => day.approved - day.allowed,
+  },
+  { name: "rejected", word: "Rejected", icon: "x", of: (day: Day) => day.rejected },
+  { name: "blocked", word: "Blocked", icon: "ban", of: (day: Day) => day.blocked },
+  { name: "expired", word: "Expired", icon: "clock", of: (day: Day) => day.expired },
+  { name: "cancelled", word: "Cancelled", icon: "dot", of: (day: Day) => day.cancelled },
+] as const satisfies { name: string; word: string; icon: IconName; of: (day: Day) => number }[];
+
+interface Column {
+  period: Period;
+  counts: number[];
+  total: number;
+}
+
+/** Decisions over time, stacked by outcome. A column opens its decisions, its name in the key too. */
+export function OverTime({ scope: { summary, since } }: { scope: Scope }) {
+  const address = useAddress();
+  const columns = columnsOf(summary);
+  const most = Math.max(1, ...columns.map(({ total }) => total));
+  const used = OUTCOMES.filter((_, at) => columns.some(({ counts }) => counts[at]! > 0));
+  const open = (period: Period) => ({ decided_from: period.from, decided_to: period.to });
+  const middle = columns[Math.floor(columns.length / 2)]!;
+  return (
+    <section class="room-part analytics-part" aria-labelledby="analytics-time">
+      <h2 id="analytics-time">Decisions over time</h2>
+      <ul class="key-list">
+        {used.map(({ name, word, icon }) => (
+          <li key={name}>
+            <a href={address.href("/actions", { outcome: name, decided_from: since })}>
+              <span class={`swatch fill-${name}`}>
+                <Icon name={icon} />
+              </span>
+              {word}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <div class="chart">
+        <span class="chart-most quiet small">{number(most)}</span>
+        <ol class="columns">
+          {columns.map((column) => (
+            <li key={column.period.from}>
+              <a
+                href={address.href("/actions", open(column.period))}
+                title={told(column)}
+                aria-label={told(column)}
+              >
+                <Stack column={column} most={most} />
+              </a>
+            </li>
+          ))}
+        </ol>
+        <p class="chart-days quiet small" aria-hidden="true">
+          <span>{dayName(columns[0]!.period.from)}</span>
+          {columns.length > 4 && <span>{dayName(middle.period.from)}</span>}
+          {columns.length > 1 && <span>{dayName(columns.at(-1)!.period.from)}</span>}
+        </p>
+      </div>
+      <Numbers columns={columns} used={used} open={open} />
+    </section>
+  );
+}
+
+function columnsOf({ window, decisions: { by_day } }: AnalyticsSummary): Column[] {
+  return periodsOf(window, Date.now()).map((period) => {
+    const days = by_day.filter(({ day }) => day >= period.from && day < period.to);
+    const counts = OUTCOMES.map(({ of }) => days.reduce((sum, day) => sum + of(day), 0));
+    return { period, counts, total: counts.reduce((sum, n) => sum + n, 0) };
+  });
+}
+
+function told({ period, counts, total }: Column): string {
+  const parts = OUTCOMES.flatMap(({ word }, at) =>
+    counts[at] === 0 ? [] : [`${number(counts[at]!)} ${word.toLowerCase()}`]
+  );
+  const list = parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+  return `${periodName(period)}: ${count(total, "decision")}${list}`;
+}
+
+function Stack({ column: { counts }, most }: { column: Column; most: number }) {
+  let top = 100;
+  return (
+    <svg class="column" viewBox="0 0 10 100" preserveAspectRatio="none" aria-hidden="true">
+      {OUTCOMES.map(({ name }, at) => {
+        const height = 100 * counts[at]! / most;
+        top -= height;
+        return height === 0
+          ? null
+          : <rect key={name} class={`fill-${name}`} x="0" y={top} width="10" height={height} />;
+      })}
+    </svg>
+  );
+}
+
+interface NumbersProps {
+  columns: Column[];
+  used: readonly (typeof OUTCOMES)[number][];
+  open: (period: Period) => Record<string, string>;
+}
+
+/** The same as numbers, newest first; each opens its decisions. */
+function Numbers({ columns, used, open }: NumbersProps) {
+  const address = useAddress();
+  const rows = columns.filter(({ total }) => total > 0).reverse();
+  return (
+    <details>
+      <summary class="link">Show the numbers</summary>
+      <div class="wide-table" tabIndex={0} role="region" aria-label="Numbers of decisions">
+        <table class="numbers">
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              {used.map(({ name, word }) => <th key={name} scope="col">{word}</th>)}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ period, counts }) => (
+              <tr key={period.from}>
+                <th scope="row">{periodName(period)}</th>
+                {used.map((outcome) => {
+                  const n = counts[OUTCOMES.indexOf(outcome)]!;
+                  const changes = { ...open(period), outcome: outcome.name };
+                  return (
+                    <td key={outcome.name}>
+                      {n === 0
+                        ? <span class="quiet">0</span>
+                        : <a href={address.href("/actions", changes)}>{number(n)}</a>}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
