@@ -44,7 +44,7 @@ interface ActionsServices {
 export const actionsApi = new Hono<AppEnv<ActionsServices>>()
   .get(
     "/",
-    describe("List actions, newest first", z.union([ActionList, Count])),
+    describe("List actions, newest first by default", z.union([ActionList, Count])),
     query(ActionQuery),
     async (c) => {
       const { project } = c.var;

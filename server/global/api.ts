@@ -60,7 +60,7 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
   )
   .get(
     "/actions",
-    describe("List the actions of all projects, newest first", ActionList),
+    describe("List the actions of all projects, newest first by default", ActionList),
     query(GlobalActionQuery),
     async (c) => c.json(await c.var.daemon.listActions(c.req.valid("query"))),
   )

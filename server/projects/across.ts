@@ -1,4 +1,5 @@
 import type { Action } from "../actions/schema.ts";
+import { listInOrder } from "../actions/list/order.ts";
 import type { ActionList, ActionQuery } from "../actions/list/schema.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
 import { GateError } from "../errors.ts";
@@ -20,9 +21,18 @@ export async function listPendingAcross(projects: ProjectSet): Promise<Action[]>
   return held.flat().toSorted(newestFirst);
 }
 
-/** One page of the actions of all projects or of one, newest first. @throws GateError */
+/** One page of the actions of all projects or of one, in the queried order. @throws GateError */
 export async function listAcross(projects: ProjectSet, query: ActionQuery): Promise<ActionList> {
-  const { cursor, limit = DEFAULT_LIMIT, ...filters } = query;
+  const { limit = DEFAULT_LIMIT, ...wanted } = query;
+  return await listInOrder(wanted, limit, (part, most) => listByTime(projects, part, most));
+}
+
+async function listByTime(
+  projects: ProjectSet,
+  { cursor, ...filters }: ActionQuery,
+  limit: number,
+): Promise<ActionList> {
+  const rises = filters.order === "oldest";
   if (cursor !== undefined && !CURSOR.test(cursor)) {
     throw new GateError(
       "invalid",
@@ -33,14 +43,14 @@ export async function listAcross(projects: ProjectSet, query: ActionQuery): Prom
   for await (const { project, last_activity_at } of selected(projects, filters.project)) {
     const oldest = page.length > limit ? page.at(-1) : undefined;
     // Projects are sorted by activity, so the remaining ones hold only older actions.
-    if (oldest && last_activity_at < oldest.created_at) break;
+    if (!rises && oldest && last_activity_at < oldest.created_at) break;
     if (filters.project === undefined && last_activity_at < (filters.from ?? "")) break;
-    const items = await listBelow(
+    const items = await listAfter(
       project,
       { ...filters, limit: limit + 1 },
       cursor,
     );
-    page = [...page, ...items].toSorted(newestFirst).slice(0, limit + 1);
+    page = [...page, ...items].toSorted(rises ? oldestFirst : newestFirst).slice(0, limit + 1);
   }
   const items = page.slice(0, limit);
   return { items, next_cursor: page.length > limit ? items.at(-1)?.id ?? null : null };
@@ -66,12 +76,17 @@ async function listAllPending(project: Project): Promise<Action[]> {
   return items;
 }
 
-async function listBelow(
+async function listAfter(
   project: Project,
   query: ActionQuery,
   id: string | undefined,
 ): Promise<Action[]> {
   if (id === undefined) return (await project.actions.list(query)).items;
+  if (query.order === "oldest") {
+    const seen = await findSeqBelow(project.ledger, id, { or_same: true });
+    const after = seen === null ? {} : { cursor: String(seen) };
+    return (await project.actions.list({ ...query, ...after })).items;
+  }
   const seq = await findSeqBelow(project.ledger, id);
   if (seq === null) return [];
   // A project's own cursor is the sequence number below which its page continues.
@@ -80,6 +95,10 @@ async function listBelow(
 
 function newestFirst(a: Action, b: Action): number {
   return a.id < b.id ? 1 : -1;
+}
+
+function oldestFirst(a: Action, b: Action): number {
+  return newestFirst(b, a);
 }
 
 /** The part of `Projects` that lists over many projects. */

@@ -163,10 +163,15 @@ export async function isUnfinished(ledger: Ledger): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The sequence number of the newest action older than `id`; null when there is none. */
-export async function findSeqBelow(ledger: Ledger, id: string): Promise<number | null> {
+/** The sequence number of the newest action older than `id`, or of `id`; null if there is none. */
+export async function findSeqBelow(
+  ledger: Ledger,
+  id: string,
+  { or_same = false } = {},
+): Promise<number | null> {
   const rows = await ledger.all(
-    "SELECT seq FROM actions WHERE project_id = ? AND id < ? ORDER BY id DESC LIMIT 1",
+    `SELECT seq FROM actions WHERE project_id = ? AND id ${or_same ? "<=" : "<"} ?
+      ORDER BY id DESC LIMIT 1`,
     [ledger.project_id, id],
   );
   return rows[0] ? Number(rows[0].seq) : null;

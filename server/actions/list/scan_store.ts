@@ -44,8 +44,9 @@ export interface Span {
   before: number;
 }
 
-/** An index scan, newest first. */
+/** An index scan, newest or oldest first. */
 export interface Scan {
+  order: "DESC" | "ASC";
   /** The conditions that the index does not cover; they are tested in each row. */
   others: Statement;
   /** Selects `columns` of the rows in the span; `end` adds conditions, order and limit. */
@@ -54,7 +55,7 @@ export interface Scan {
   keys: (key: "seq" | "number", span: Span, end: End) => Statement;
 }
 
-type End = (order: string) => Statement;
+type End = (key: string) => Statement;
 
 /** One scan for each filter of the query whose value is in an index. */
 export function scansOf(ledger: Ledger, query: ActionQuery): Scan[] {
@@ -72,7 +73,10 @@ export function indexScan(ledger: Ledger, query: ActionQuery, driver: Indexed | 
     ? { index: "actions_by_seq" }
     : INDEXED[driver];
   const others = othersOf(query, driver);
-  if (index === null) return { others, ...valueScan(ledger, driver!, String(query[driver!])) };
+  const order = orderOf(query);
+  if (index === null) {
+    return { others, order, ...valueScan(ledger, driver!, String(query[driver!])) };
+  }
   const own = driver === null ? NONE : conditionOf(query, driver);
   // SQLite uses an index with a condition only for a query with the same one.
   const condition = rare === undefined ? "" : ` AND ${rare.condition}`;
@@ -81,7 +85,11 @@ export function indexScan(ledger: Ledger, query: ActionQuery, driver: Indexed | 
         WHERE project_id = ?${own.sql}${condition} AND seq < ? AND seq >= ?${end("seq").sql}`,
     args: [ledger.project_id, ...own.args, before, low, ...end("seq").args],
   });
-  return { others, select, keys: (key, span, end) => select(`actions.${key}`, span, end) };
+  return { others, order, select, keys: (key, span, end) => select(`actions.${key}`, span, end) };
+}
+
+function orderOf({ order }: ActionQuery): Scan["order"] {
+  return order === "oldest" ? "ASC" : "DESC";
 }
 
 /** Scans `action_index`, which holds the numbers of the actions with a value, in order. */
@@ -118,24 +126,28 @@ export function wordScan(ledger: Ledger, query: ActionQuery, { text }: Match): S
   });
   return {
     others: othersOf(query, null),
+    order: orderOf(query),
     select,
     keys: (key, span, end) => select(`actions.${key}`, span, end),
   };
 }
 
-/** The number at which the next `stride` rows end; the start of the span if there are fewer. */
-export async function lowOf(
+/** The span without its next `stride` rows; an empty one if there are fewer. */
+export async function restOf(
   ledger: Ledger,
   scan: Scan,
   span: Span,
   stride: number,
-): Promise<number> {
-  const { sql, args } = scan.keys("seq", span, (order) => ({
-    sql: ` ORDER BY ${order} DESC LIMIT 1 OFFSET ?`,
+): Promise<Span> {
+  const { sql, args } = scan.keys("seq", span, (key) => ({
+    sql: ` ORDER BY ${key} ${scan.order} LIMIT 1 OFFSET ?`,
     args: [stride - 1],
   }));
   const [row] = await ledger.all(sql, args);
-  return Number(row?.seq ?? span.low);
+  if (row === undefined) return { ...span, before: span.low };
+  return scan.order === "ASC"
+    ? { ...span, low: Number(row.seq) + 1 }
+    : { ...span, before: Number(row.seq) };
 }
 
 /** The columns and the number of rows to read. */
@@ -145,16 +157,20 @@ interface Selection {
 }
 
 /** The rows of the span that pass all filters. */
-export function selectAll({ select, others }: Scan, span: Span, wanted: Selection): Statement {
-  return select(wanted.columns, span, (order) => ({
-    sql: `${others.sql} ORDER BY ${order} DESC LIMIT ?`,
+export function selectAll(
+  { select, others, order }: Scan,
+  span: Span,
+  wanted: Selection,
+): Statement {
+  return select(wanted.columns, span, (key) => ({
+    sql: `${others.sql} ORDER BY ${key} ${order} LIMIT ?`,
     args: [...others.args, wanted.limit],
   }));
 }
 
 /** The actions among the next `rows` of the scan that pass all filters. */
 export function selectFew(
-  { keys, others }: Scan,
+  { keys, others, order }: Scan,
   span: Span,
   { columns, limit, rows, words }: Selection & { rows: number; words: Match | null },
 ): Statement {
@@ -163,8 +179,8 @@ export function selectFew(
       WHERE actions_words MATCH ? AND actions_words.rowid = actions.number)`,
     args: [words.text],
   };
-  const few = keys("number", span, (order) => ({
-    sql: ` ORDER BY ${order} DESC LIMIT ?`,
+  const few = keys("number", span, (key) => ({
+    sql: ` ORDER BY ${key} ${order} LIMIT ?`,
     args: [rows],
   }));
   return {

@@ -34,12 +34,14 @@ export const ActionQuery = z.object({
     .describe("submitted in this hour, UTC"),
   rule: z.string().max(1024).regex(/^(?:default|[^/]*\/[^/]*\/[^]*)$/, RULE).optional()
     .describe("the rule that decided: `<source>/<list>/<pattern>`, or `default`"),
+  order: z.enum(["newest", "oldest", "risk", "status", "execution"]).optional()
+    .describe("by time, or by a column: critical, held or failed ones first, each newest first"),
   q: z.string().max(256).optional()
     .describe("whole words, all of which occur in its path, command or reasons"),
 });
 export type ActionQuery = z.infer<typeof ActionQuery>;
 
-/** A page of actions, newest first. */
+/** A page of actions in the queried order, newest first by default. */
 export const ActionList = z.object({
   items: z.array(Action),
   next_cursor: z.string().nullable(),

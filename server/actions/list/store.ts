@@ -1,12 +1,13 @@
 import { setImmediate as pause } from "node:timers/promises";
 import { readCursor, toPage } from "../../db/cursor.ts";
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { listInOrder } from "./order.ts";
 import type { ActionList, ActionQuery } from "./schema.ts";
 import { type ActionRow, PUBLIC, toRow } from "../store.ts";
 import {
   indexScan,
-  lowOf,
   type Match,
+  restOf,
   type Scan,
   scansOf,
   selectAll,
@@ -36,28 +37,36 @@ const WORD_IN_ROW = 20;
 
 const COLUMNS = PUBLIC.map((name) => `actions.${name}`).join(", ");
 
-/** At most `limit` actions below the cursor, newest first. */
+/** At most `limit` actions after the cursor, in the queried order. */
 export async function listActions(
   ledger: Ledger,
   query: ActionQuery,
   limit: number,
 ): Promise<ActionList> {
-  const span = await spanOf(ledger, query);
+  return await listInOrder(query, limit, (part, most) => listByTime(ledger, part, most));
+}
+
+async function listByTime(
+  ledger: Ledger,
+  query: ActionQuery,
+  limit: number,
+): Promise<ActionList> {
+  let span = await spanOf(ledger, query);
   const walk = await walkFor(ledger, query, { span, limit });
   const found: ActionRow[] = [];
-  for (let { before } = span; walk !== null && before > span.low;) {
-    const step = walk.step({ low: span.low, before }, limit + 1 - found.length);
+  while (walk !== null && span.before > span.low) {
+    const step = walk.step(span, limit + 1 - found.length);
     let started = 0;
     // Both reads start at once: a change in between could skip a row or repeat one.
-    const [rows, end] = await ledger.caughtUp(step.sql, () => {
+    const [rows, rest] = await ledger.caughtUp(step.sql, () => {
       started = performance.now();
-      return Promise.all([ledger.all(step.sql, step.args), step.end()]);
+      return Promise.all([ledger.all(step.sql, step.args), step.rest()]);
     });
     walk.took(performance.now() - started);
     found.push(...rows.map(toRow));
     if (found.length > limit) break;
-    before = end;
-    if (before > span.low) await pause();
+    span = rest;
+    if (span.before > span.low) await pause();
   }
   return toPage(found, limit);
 }
@@ -71,9 +80,10 @@ export async function firstSince(ledger: Ledger, since: string): Promise<number>
   return Number(row?.seq ?? Number.MAX_SAFE_INTEGER);
 }
 
-/** The range of action numbers for the queried time, below the cursor. */
-async function spanOf(ledger: Ledger, { cursor, from, to }: ActionQuery): Promise<Span> {
-  const before = readCursor(cursor);
+/** The range of action numbers for the queried time, after the cursor in the queried order. */
+async function spanOf(ledger: Ledger, { cursor, from, to, order }: ActionQuery): Promise<Span> {
+  const end = readCursor(cursor);
+  const rises = order === "oldest";
   const [row] = from === undefined && to === undefined
     ? await ledger.all("SELECT 1 AS low, max(seq) AS high FROM actions WHERE project_id = ?", [
       ledger.project_id,
@@ -85,20 +95,22 @@ async function spanOf(ledger: Ledger, { cursor, from, to }: ActionQuery): Promis
       [ledger.project_id, (from ?? "").slice(0, 13), (to ?? "~").slice(0, 13)],
     );
   if (row?.low == null || row.high == null) return { low: 1, before: 1 };
-  return { low: Number(row.low), before: Math.min(before, Number(row.high) + 1) };
+  const [low, before] = [Number(row.low), Number(row.high) + 1];
+  if (cursor === undefined) return { low, before };
+  return rises ? { low: Math.max(low, end + 1), before } : { low, before: Math.min(before, end) };
 }
 
-/** Reads a list in several statements, newest first. */
+/** Reads a list in several statements, newest or oldest first. */
 interface Walk {
-  /** The next statement, from the end of the span downwards. */
+  /** The next statement in the span. */
   step: (span: Span, limit: number) => Step;
   /** Receives how long the statement took. */
   took: (ms: number) => void;
 }
 
 interface Step extends Statement {
-  /** The number at which the statement ends, not below the start of the span. */
-  end: () => Promise<number>;
+  /** The part of the span that the statement leaves. */
+  rest: () => Promise<Span>;
 }
 
 /** The walk that examines the fewest rows; null if the search text has no word. */
@@ -137,7 +149,8 @@ async function rarest(ledger: Ledger, scans: Scan[], span: Span) {
 
 /** The number of actions over which the next rows of a scan are spread. */
 async function spreadOf(ledger: Ledger, scan: Scan, span: Span): Promise<number> {
-  return span.before - await lowOf(ledger, scan, span, FIRST_STRIDE);
+  const rest = await restOf(ledger, scan, span, FIRST_STRIDE);
+  return span.before - span.low - (rest.before - rest.low);
 }
 
 /** Reads a number of rows at a time. */
@@ -154,13 +167,13 @@ function byRows(
       if (isPlain) {
         return {
           ...selectAll(scan, span, columns),
-          end: () => Promise.resolve(span.low),
+          rest: () => Promise.resolve({ ...span, before: span.low }),
         };
       }
       const rows = next;
       return {
         ...selectFew(scan, span, { ...columns, words, rows }),
-        end: () => lowOf(ledger, scan, span, rows),
+        rest: () => restOf(ledger, scan, span, rows),
       };
     },
     took(ms) {
@@ -177,9 +190,11 @@ function byWindows(scan: Scan): Walk {
   let window = first;
   return {
     step({ low, before }, limit) {
-      const span = { low: Math.max(low, before - window), before };
+      const [span, rest] = scan.order === "ASC"
+        ? [{ low, before: Math.min(before, low + window) }, { low: low + window, before }]
+        : [{ low: Math.max(low, before - window), before }, { low, before: before - window }];
       const { sql, args } = selectAll(scan, span, { columns: COLUMNS, limit });
-      return { sql, args, end: () => Promise.resolve(span.low) };
+      return { sql, args, rest: () => Promise.resolve(rest) };
     },
     took(ms) {
       if (isPlain && ms < NOTHING_MS) window = Infinity; // a rare word

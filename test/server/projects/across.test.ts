@@ -69,6 +69,16 @@ test("actions of all projects are paged newest first, none twice, none left out"
     } while (cursor);
     expect(seen).toEqual(newest);
   }
+  for (const order of ["oldest", "risk"] as const) {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await gate.daemon.listActions({ limit: 5, cursor, order });
+      seen.push(...page.items.map(({ id }) => id));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor);
+    expect(seen).toEqual(order === "oldest" ? newest.toReversed() : newest);
+  }
   const one = await gate.daemon.listActions({ status: "approved", path: "file-1.txt" });
   expect(one.items.map(({ project_id }) => project_id)).toEqual(["one"]);
 });

@@ -49,7 +49,8 @@ async function plant(gate: TestGate, count: number): Promise<Planted[]> {
 async function seqs(gate: TestGate, query: string): Promise<number[]> {
   const found: number[] = [];
   for (let cursor = ""; cursor !== "end";) {
-    const at = `/api/actions?limit=500&${query}${cursor && `&cursor=${cursor}`}`;
+    const limit = query.includes("limit=") ? "" : "limit=500&";
+    const at = `/api/actions?${limit}${query}${cursor && `&cursor=${cursor}`}`;
     const response = await gate.request("GET", at);
     expect(response.status, query).toBe(200);
     const page = await response.json();
@@ -102,6 +103,54 @@ test(
   },
   60_000,
 );
+
+const STATUSES = [
+  ...["pending", "rejected", "blocked", "rolled_back", "expired", "cancelled", "approved"],
+];
+const RISKS = ["critical", "high", "medium", "low"];
+
+test("a list goes on in its order: the oldest first, or by a column and then the newest", async () => {
+  const gate = await createTestGate();
+  const rows = await plant(gate, 900);
+  const filters: [string, (row: Planted) => boolean][] = [
+    ["", () => true],
+    ["status=blocked", ({ status }) => status === "blocked"],
+    ["tool=run_command&risk=low", ({ tool, risk }) => tool === "run_command" && risk === "low"],
+    ["q=part3", ({ path }) => path.includes("part3/")],
+    ["q=src/part3%20allowed", ({ path }) => path.includes("part3/")],
+    ["q=part3&agent=codex", ({ path, agent }) => path.includes("part3/") && agent === "codex"],
+    ["q=nowhere", () => false],
+  ];
+  for (const [query, one] of filters) {
+    const wanted = rows.filter(one);
+    const newest = wanted.toReversed();
+    const by = (values: string[], name: "status" | "risk") =>
+      newest.toSorted((a, b) => values.indexOf(a[name]) - values.indexOf(b[name]));
+    const orders: Record<string, Planted[]> = {
+      newest,
+      oldest: wanted,
+      status: by(STATUSES, "status"),
+      risk: by(RISKS, "risk"),
+      execution: newest,
+    };
+    for (const [order, sorted] of Object.entries(orders)) {
+      for (const limit of ["limit=500", "limit=77"]) {
+        const found = await seqs(gate, `${query}&order=${order}&${limit}`);
+        expect(found, `${query} ${order}`).toEqual(sorted.map(({ seq }) => seq));
+      }
+    }
+  }
+});
+
+test("a cursor of another order is refused", async () => {
+  const gate = await createTestGate();
+  for (const cursor of ["12", "low", "lower.12", "low.x", ".", "low.0"]) {
+    const answer = await gate.request("GET", `/api/actions?order=risk&cursor=${cursor}`);
+    expect(answer.status, cursor).toBe(400);
+  }
+  const answer = await gate.request("GET", "/api/global/actions?order=risk&cursor=low.12");
+  expect(answer.status).toBe(400);
+});
 
 test("a search finds words in paths, commands and reasons, also after these change", async () => {
   const gate = await createTestGate({
@@ -192,7 +241,10 @@ test("no query of a list scans a table or sorts", async () => {
   const spans = [{ from: "2026-01-01T00:00:00Z" }, { to: "2027-01-01T00:00:00Z", q: "src" }];
   const rare = { session_id: "s", q: "src" };
   for (const query of [{}, ...single, fields, all, rare, ...spans, { ...fields, cursor: "50" }]) {
-    await listActions(watched, query as ActionQuery, 50);
+    for (const order of [undefined, "oldest", "risk", "status", "execution"] as const) {
+      const cursor = order === undefined || order === "oldest" ? {} : { cursor: undefined };
+      await listActions(watched, { ...query, ...cursor, order } as ActionQuery, 50);
+    }
   }
   const page = { before: 1_000, limit: 51 };
   const sessions = [{}, { agent: "a" }, { host: "h" }, { client: "c" }, { agent: "a", host: "h" }];
