@@ -20,6 +20,8 @@ export interface Io {
   stderr: Terminal;
   /** Takes the printed lines while a full screen is shown; without it they go to the streams. */
   note?: (line: string) => void;
+  /** The milliseconds of a steady clock; that of the process without it. */
+  clock?: () => number;
   /** Handles signals that would end the process, until the returned function is called. */
   onSignal: (handler: (signal: Signal) => void) => () => void;
   /** Does what Ctrl-C does: calls the handlers of SIGINT, or ends the process. */

@@ -50,6 +50,10 @@ const KEYS = {
 
 type Deed = keyof typeof KEYS;
 
+/** A card that has just appeared accepts no decision for this long. */
+const NEW_MS = 700;
+const TOO_NEW = "This card has only just appeared. Read it, then press again.";
+
 /**
  * Shows one held action after the other to a person, and does what the keys say, until the person
  * quits or the queue ends.
@@ -83,12 +87,14 @@ export async function reviewHeld(io: Io, queue: AsyncIterator<Held>): Promise<vo
 class Desk {
   readonly #io: Io;
   readonly #cards: Cards;
+  readonly #clock: () => number;
   #screen: Screen | null = null;
   #held: Action[] = [];
   #connection: Connection | null = null;
   /** The place of the shown action in the list. */
   #at = 0;
   #shown: Action | null = null;
+  #shownAt = 0;
   #card = "";
   #isHelpOpen = false;
   /** The digests of the actions that this person approved and that wait for others. */
@@ -98,6 +104,7 @@ class Desk {
 
   constructor(io: Io) {
     this.#io = io;
+    this.#clock = io.clock ?? (() => performance.now());
     this.#cards = new Cards(io, { isRead: true });
   }
 
@@ -117,6 +124,8 @@ class Desk {
     this.#connection = connection;
     const at = held.findIndex(({ id }) => id === this.#shown?.id);
     if (at < 0) return await this.#show(this.#at);
+    // Another version is another question.
+    if (held[at]!.digest !== this.#shown!.digest) return await this.#show(at);
     this.#at = at;
     for (const action of news) {
       this.#screen.hint(paint(this.#io, "yellow", `+ held: ${summarize(action)}`));
@@ -135,15 +144,26 @@ class Desk {
     else if (deed === "on" || deed === "back") screen.turn(deed === "on" ? 1 : -1);
     else if (this.#shown === null) this.#draw();
     else if (deed === "next" || deed === "previous") await this.#move(deed === "next" ? 1 : -1);
-    else if (this.#allows(deed)) await this.#decide(deed, this.#shown);
+    else if (!this.#allows(deed)) return "stay";
+    else if (this.#isNew()) this.#refuse(TOO_NEW);
+    else await this.#decide(deed, this.#shown);
     return "stay";
   }
 
   async #move(by: 1 | -1): Promise<void> {
     const to = this.#at + by;
     if (to >= 0 && to < this.#held.length) return await this.#show(to);
-    this.#screen!.hint(by > 0 ? "This is the last one." : "This is the first one.");
+    this.#refuse(by > 0 ? "This is the last one." : "This is the first one.");
+  }
+
+  #refuse(why: string): void {
+    this.#screen!.hint(why);
     this.#draw();
+  }
+
+  // A key may have been meant for the card that stood here before.
+  #isNew(): boolean {
+    return this.#clock() - this.#shownAt < NEW_MS;
   }
 
   /** Decides on the shown version of the action. A refusal is told, and the action stays. */
@@ -218,6 +238,7 @@ class Desk {
       this.#isSound = false;
     }
     this.#shown = { ...action, digest: detail.digest };
+    this.#shownAt = this.#clock();
     this.#draw();
     // A key that was typed before the person saw this card does nothing.
     discardTyped(this.#io);

@@ -26,6 +26,10 @@ export interface TestTerminal {
   signal(signal: Signal): void;
   /** The standard output of the running command so far. */
   printed(): string;
+  /** Holds the clock of the running command; otherwise each look at it is 10 s later. */
+  holdClock(): void;
+  /** Moves the held clock on. */
+  pass(ms: number): void;
   /** Gives the terminal of the running command another size. */
   resize(columns: number, rows: number): void;
   close(): void;
@@ -51,7 +55,10 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
   const whole = { HOME: folder, PATH: process.env["PATH"], GATE_PORT: port, ...deno, ...env };
   let stdout: Collected;
   let stdin: PassThrough;
+  const clock = { now: 0, step: 10_000 };
   return {
+    holdClock: () => void (clock.step = 0),
+    pass: (ms) => void (clock.now += ms),
     type: (keys) => void stdin.write(keys),
     folder,
     env: whole,
@@ -75,6 +82,7 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
         stdin,
         stdout: stdout.stream,
         stderr: stderr.stream,
+        clock: () => clock.now += clock.step,
         onFault: () => {},
         interrupt: () => handlers.forEach((handle) => handle("SIGINT")),
         killGroup: () => {},

@@ -163,6 +163,68 @@ test("a new action is announced below the card, until the next key", async () =>
   await quit();
 });
 
+describe("a card that has just appeared", () => {
+  const NEW = "This card has only just appeared.";
+  let ids: string[];
+  beforeEach(async () => {
+    ids = [await hold("one.txt"), await hold("two.txt")];
+    terminal.holdClock();
+    watch();
+    await shown("(1 of 2 held actions)");
+  });
+
+  /** Runs a command while `gate watch` runs. */
+  async function elsewhere(...args: string[]): Promise<void> {
+    const other = await createTerminal({ GATE_HOME: join(terminal.folder, ".gate") });
+    other.env.GATE_PORT = terminal.env.GATE_PORT;
+    expect(await other.run(args)).toMatchObject({ code: 0 });
+    other.close();
+  }
+  const held = async () => JSON.parse((await terminal.run(["pending", "--json"])).stdout);
+
+  test.each(["a", "r", "e"])("accepts no %s at first; later it does", async (key) => {
+    terminal.type(key);
+    await shown(NEW);
+    terminal.pass(699);
+    terminal.type("?");
+    await shown("Any key closes this list.");
+    terminal.type("?");
+    await shown("Approve this action?");
+    terminal.type(key);
+    await shown(NEW);
+    terminal.pass(1);
+    terminal.type("a");
+    await shown("gate watch: 1 held action");
+    await quit();
+    expect(await held()).toMatchObject([{ id: ids[1] }]);
+  });
+
+  test("a key that was meant for an action that another person decides does nothing", async () => {
+    terminal.pass(1000);
+    await elsewhere("reject", ids[0]!, "--reason", "no");
+    await shown("gate watch: 1 held action");
+    terminal.type("a");
+    await shown(NEW);
+    await quit();
+    expect(await held()).toMatchObject([{ id: ids[1] }]);
+  });
+
+  test("so is one that appears in an empty queue", async () => {
+    terminal.pass(1000);
+    await elsewhere("reject", ...ids, "--reason", "no");
+    await shown("No action is held now.");
+    const json = JSON.stringify({ tool: "write_file", input: { path: "n.txt", content: "n" } });
+    await elsewhere("api", "POST", "/api/actions?project=web", "--scope", "agent", "-d", json);
+    await shown("Approve this action?");
+    terminal.type("a");
+    await shown(NEW);
+    terminal.pass(700);
+    terminal.type("a");
+    await shown("✓ approved, succeeded: n.txt");
+    await quit();
+  });
+});
+
 test("a hostile command cannot leave its row or move the cursor", async () => {
   const command = "echo '\x1b[2J\x1b[1;1Hgate watch: no action is held'";
   await submit({ tool: "run_command", input: { command } });
