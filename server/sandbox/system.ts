@@ -2,6 +2,7 @@ import { accessSync, constants, lstatSync, readdirSync, readlinkSync, statSync }
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { ownUid } from "../runtime/self.ts";
+import { kernelSwitches } from "./kernel_switches.ts";
 import type { Mount } from "./schema.ts";
 
 /** Folders of the system at the top of the disk; every other folder there is hidden. */
@@ -59,10 +60,7 @@ function readSystem(hides_etc: boolean): Mount[] {
     ...partOf("/run", NEEDED_OF_RUN),
     ...["/proc", "/dev", "/tmp"].map((at) => ({ at, as: "new_folder" as const })),
     { at: "/proc/sys", as: "read_only" },
-    ...(ownUid() === 0 ? SWITCHES.filter(exists) : []).map((at) => ({
-      at,
-      as: "read_only" as const,
-    })),
+    ...(ownUid() === 0 ? kernelSwitches() : []).map((at): Mount => ({ at, as: "read_only" })),
     { at: "/var/run", as: "link", from: "/run" },
     { at: "/var/tmp", as: "link", from: "/tmp" },
   ];
@@ -77,12 +75,13 @@ function partOf(folder: string, names: readonly string[]): Mount[] {
   ];
 }
 
-/** The place, if this user could read it. */
+/** The place, if this user could read it and something is in it. */
 function hidden(at: string): Mount[] {
   if (!exists(at)) return [];
   try {
     accessSync(at, constants.R_OK);
-    return [{ at, as: statSync(at).isDirectory() ? "hidden_folder" : "hidden_file" }];
+    if (!statSync(at).isDirectory()) return [{ at, as: "hidden_file" }];
+    return isEmpty(at) ? [] : [{ at, as: "hidden_folder" }];
   } catch {
     return []; // the kernel refuses it anyway
   }
@@ -96,15 +95,6 @@ const NEEDED_OF_RUN = [
 
 /** The socket of a service that builds with a network, outside the sandbox. */
 const BUILDERS_OF_NIX = "/nix/var/nix/daemon-socket";
-
-/** More switches of the kernel, which belong to root and so would be open to an agent of root. */
-const SWITCHES = [
-  "/proc/sysrq-trigger",
-  "/proc/fs",
-  "/proc/acpi",
-  "/proc/scsi",
-  "/proc/mtrr",
-];
 
 /** Programs count processors with this folder of `/sys`. */
 const NEEDED_OF_SYS = ["devices/system/cpu"];
