@@ -4,22 +4,23 @@ import type { Action } from "../../server/actions/schema.ts";
 import { decisionWord } from "../parts/badges.tsx";
 import { Button } from "../parts/button.tsx";
 import { Empty, LoadingDialog, useLazy, Waiting } from "../parts/placeholder.tsx";
-import { announce } from "../parts/toast.tsx";
+import { announce, STEP_SHOWN_MS } from "../parts/toast.tsx";
 import { plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { decidedHere, detailOf, pending, removeDecided } from "../state/live.ts";
 import { marks } from "./marks.ts";
-import { NothingWaits, Queue, QueueHead } from "./queue.tsx";
-import { after, neighbour, type QueueItem, useQueue, useWide } from "./queue_items.ts";
+import { NothingWaits, Queue } from "./queue.tsx";
+import { QueueHead } from "./queue_head.tsx";
+import { after, neighbour, type QueueItem, sortAgain, useQueue, useWide } from "./queue_items.ts";
 
 /** The queue of held actions, and the card of the selected one. */
 export function ApprovalsPage() {
   const { id: asked, remembered: listed } = useAddress().query;
-  const items = useQueue(asked ?? null);
+  const { items, isLate } = useQueue(asked ?? null) ?? { items: null, isLate: false };
   const { selected, isHidden } = useSelection(items, asked ?? null);
   const filter = useRef<HTMLInputElement>(null);
-  const { step, decided, onward } = useNavigation(items ?? [], selected);
+  const { step, decided, onward, leave, rollBack } = useNavigation(items ?? [], selected);
   const isConfirming = useSignal(false);
   const together = () => {
     isConfirming.value = items?.some(({ id, gone }) => !gone && marks.value.has(id)) ?? false;
@@ -39,10 +40,15 @@ export function ApprovalsPage() {
       "Select the previous action",
       () => step(-1),
     ]),
-    ...bind("Decide", ["shift+a", "Decide on the marked actions", together]),
+    ...bind("Decide", ["shift+a", "Decide on the marked actions", together], [
+      "u",
+      "Roll back what was just approved",
+      rollBack,
+    ]),
     ...bind(
       "Show",
       ["/", "Filter the queue", () => filter.current?.focus()],
+      [".", "Sort what came later", sortAgain],
       ["shift+m", "Show remembered approvals", () => remembered(true)],
     ),
   ]);
@@ -53,6 +59,7 @@ export function ApprovalsPage() {
         <QueueHead
           filter={filter}
           items={items ?? []}
+          isLate={isLate}
           onMarked={together}
           onRemembered={() => remembered(true)}
         />
@@ -63,7 +70,7 @@ export function ApprovalsPage() {
           ? <NotListed />
           : selected
           ? pane
-            ? <pane.ReviewPane key={selected} id={selected} onDecided={decided} />
+            ? <pane.ReviewPane key={selected} id={selected} onDecided={decided} onSnoozed={leave} />
             : <Waiting failed={failed} />
           : <NothingWaits />}
       </section>
@@ -134,6 +141,16 @@ function useNavigation(items: QueueItem[], selected: string | null) {
   const at = items.findIndex((item) => item.id === selected);
   const shown = useRef(selected);
   shown.current = selected;
+  const last = useRef<{ action: Action; until: number } | null>(null);
+  const rollBack = async () => {
+    const decided = last.current;
+    last.current = null;
+    // The key belongs to the announcement; later nobody sees what it would roll back.
+    if (decided === null || performance.now() > decided.until) return;
+    const { action } = decided;
+    const { rollBackLast } = await import("./roll_back_last.ts");
+    await rollBackLast(action, address.href(`/actions/${action.id}`));
+  };
   // Loads this card while the code for it loads, and the next cards in advance.
   useEffect(() => {
     for (const near of items.slice(Math.max(0, at), at + 3)) detailOf(near.id);
@@ -146,10 +163,23 @@ function useNavigation(items: QueueItem[], selected: string | null) {
     decided(action: Action) {
       const next = after(items, action.id);
       removeDecided(action);
-      announce(outcomeOf(action), address.href(`/actions/${action.id}`));
+      last.current = { action, until: performance.now() + STEP_SHOWN_MS };
+      const step = { label: "Roll back", keys: "u", run: rollBack };
+      const isReversible = action.execution === "succeeded" && action.reversible;
+      announce(
+        outcomeOf(action),
+        address.href(`/actions/${action.id}`),
+        isReversible ? step : null,
+      );
       // The person may have chosen another card while the request ran.
       if (shown.current === action.id) address.set({ id: next?.id ?? null });
     },
+    /** Goes on to the next card without a decision. */
+    leave() {
+      if (shown.current === null) return;
+      address.set({ id: after(items, shown.current)?.id ?? null });
+    },
+    rollBack,
     onward() {
       if (shown.current !== null && !decidedHere.has(shown.current)) return;
       const next = items.find((item) => !decidedHere.has(item.id) && !item.gone);

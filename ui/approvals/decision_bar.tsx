@@ -8,17 +8,20 @@ import { Code, Text } from "../parts/text.tsx";
 import { shortHash } from "../parts/words.ts";
 import { marks } from "./marks.ts";
 import { editableOf } from "../card/card.tsx";
+import { snoozeOf } from "./snoozes.ts";
+import { SnoozeStep } from "./snooze_step.tsx";
 import { type Caution, isAsIs, refusalOf, type Review } from "./review.ts";
 
 interface BarProps {
   review: Review;
   detail: ActionDetail;
   onReadOn: () => void;
+  onSnoozed: () => void;
   href: string;
 }
 
 /** The bar with the decision buttons; it never scrolls away. */
-export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
+export function DecisionBar({ review, detail, onReadOn, onSnoozed, href }: BarProps) {
   const mode = review.mode.value;
   return (
     <footer class="decision" aria-label="Decision">
@@ -29,6 +32,8 @@ export function DecisionBar({ review, detail, onReadOn, href }: BarProps) {
         ? <RejectStep review={review} />
         : mode === "confirm"
         ? <ConfirmStep review={review} onReadOn={onReadOn} />
+        : mode === "snooze"
+        ? <SnoozeStep review={review} detail={detail} onSnoozed={onSnoozed} />
         : mode === "edit"
         ? <EditStep review={review} />
         : mode === "check"
@@ -108,6 +113,9 @@ function ForLater({ review, detail }: { review: Review; detail: ActionDetail }) 
         onClick={() => review.mark()}
       >
         Mark
+      </Button>
+      <Button kind="quiet" keys="z" onClick={() => review.open("snooze")}>
+        {snoozeOf(detail) ? "Bring back" : "Snooze"}
       </Button>
     </>
   );

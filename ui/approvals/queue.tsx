@@ -1,20 +1,19 @@
-import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { Fragment, type RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
-import { Button, Key, Segmented } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Empty, Failed, Skeleton, useLazy } from "../parts/placeholder.tsx";
 import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
-import { Ago } from "../parts/time.tsx";
+import { Ago, Until } from "../parts/time.tsx";
 import { speak } from "../parts/toast.tsx";
-import { count, number, plain, sentenceOf } from "../parts/words.ts";
+import { count, plain, sentenceOf, shortHash } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
-import { daemon, loadProblem, pendingByProject } from "../state/live.ts";
+import { daemon, loadProblem } from "../state/live.ts";
 import { nameOfProject, usePending, useProject, useProjects } from "../state/project.ts";
 import { marks } from "./marks.ts";
-import { type QueueItem, useWide } from "./queue_items.ts";
+import { type QueueItem, useArrangement, useWide } from "./queue_items.ts";
 
 interface QueueProps {
   items: QueueItem[] | null;
@@ -24,11 +23,16 @@ interface QueueProps {
 // Further cards appear as these are decided.
 const SHOWN = 500;
 
-/** The held actions, oldest first, so that new ones appear at the end. */
+/**
+ * The held actions in the chosen order; new ones come to the end. The list is one stop of the Tab
+ * key: the arrow keys move in it.
+ */
 export function Queue({ items, selected }: QueueProps) {
   const list = useRef<HTMLUListElement>(null);
   const fresh = useArrivals(items);
+  const { bySession } = useArrangement();
   useSelectedInView(list, selected, items !== null && items.length > 0);
+  const keepFocus = useFocusFollowing(list, selected);
   if (items === null) {
     if (loadProblem.value === null) return <Skeleton lines={6} />;
     return <Failed title="The queue could not be loaded" problem={loadProblem.value} />;
@@ -39,16 +43,23 @@ export function Queue({ items, selected }: QueueProps) {
   const first = Math.floor(Math.max(0, at) / SHOWN) * SHOWN;
   const shown = items.slice(first, first + SHOWN);
   const rest = items.length - first - shown.length;
+  // Without a selected row the first one is the stop of the Tab key.
+  const stop = at < 0 ? shown[0]?.id : selected;
   return (
-    <ul class="scroll queue" ref={list}>
+    <ul class="scroll queue" ref={list} {...keepFocus}>
       {first > 0 && <li class="queue-more quiet">{count(first, "older action")} above.</li>}
-      {shown.map((item) => (
-        <Row
-          key={item.id}
-          item={item}
-          selected={item.id === selected}
-          fresh={fresh.has(item.id)}
-        />
+      {shown.map((item, i) => (
+        <Fragment key={item.id}>
+          {groupOf(item, bySession) !== (i > 0 ? groupOf(shown[i - 1]!, bySession) : null) && (
+            <GroupHead item={item} items={shown.slice(i)} bySession={bySession} />
+          )}
+          <Row
+            item={item}
+            selected={item.id === selected}
+            isStop={item.id === stop}
+            fresh={fresh.has(item.id)}
+          />
+        </Fragment>
       ))}
       {rest > 0 && (
         <li class="queue-more quiet">
@@ -57,6 +68,51 @@ export function Queue({ items, selected }: QueueProps) {
       )}
     </ul>
   );
+}
+
+/** What has one heading in the list: a session, or the snoozed actions; null has none. */
+function groupOf({ asleep, session_id }: QueueItem, bySession: boolean): string | null {
+  if (asleep) return "asleep";
+  return bySession ? session_id : null;
+}
+
+interface GroupProps {
+  item: QueueItem;
+  /** The items from this one on. */
+  items: QueueItem[];
+  bySession: boolean;
+}
+
+function GroupHead({ item, items, bySession }: GroupProps) {
+  const group = groupOf(item, bySession);
+  if (group === null) return null;
+  const end = items.findIndex((other) => groupOf(other, bySession) !== group);
+  const held = count(end < 0 ? items.length : end, "action");
+  return (
+    <li class="queue-group small quiet">
+      {item.asleep ? "Snoozed" : <Text as="span" value={item.agent} />}
+      <span>{item.asleep ? held : `session ${shortHash(item.session_id)}, ${held}`}</span>
+    </li>
+  );
+}
+
+/** Moves the focus with the selection while a row has it, also when that row goes away. */
+function useFocusFollowing(list: RefObject<HTMLUListElement | null>, selected: string | null) {
+  const isInside = useRef(false);
+  useLayoutEffect(() => {
+    const { activeElement } = document;
+    const isFree = activeElement === document.body || list.current?.contains(activeElement);
+    if (!isInside.current || !isFree) return;
+    list.current?.querySelector<HTMLElement>('[aria-current="true"]')
+      ?.focus({ preventScroll: true });
+  }, [selected]);
+  return {
+    onFocusIn: () => isInside.current = true,
+    // A row that is removed has no next target: then the list keeps the focus.
+    onFocusOut: ({ relatedTarget }: FocusEvent) => {
+      if (relatedTarget !== null) isInside.current = list.current!.contains(relatedTarget as Node);
+    },
+  };
 }
 
 /** Keeps the selected row in view, also when a notice above the list appears later. */
@@ -78,10 +134,11 @@ function useSelectedInView(
 interface RowProps {
   item: QueueItem;
   selected: boolean;
+  isStop: boolean;
   fresh: boolean;
 }
 
-function Row({ item, selected, fresh }: RowProps) {
+function Row({ item, selected, isStop, fresh }: RowProps) {
   const address = useAddress();
   const project = useProject();
   const foreign = project !== item.project_id || address.query["scope"] === "all";
@@ -92,6 +149,7 @@ function Row({ item, selected, fresh }: RowProps) {
       <button
         type="button"
         class={classes}
+        tabIndex={isStop ? 0 : -1}
         aria-current={selected ? "true" : undefined}
         onClick={() => address.set({ id: item.id }, { push: true })}
       >
@@ -102,6 +160,11 @@ function Row({ item, selected, fresh }: RowProps) {
             <Text as="span" value={item.agent} />
             {foreign && <Text as="span" value={nameOfProject(item.project_id)} />}
             {item.gone ? <span>decided elsewhere</span> : <Ago at={item.created_at} />}
+            {item.asleep && item.expires_at && (
+              <span class="queue-deadline">
+                expires in <Until at={item.expires_at} />
+              </span>
+            )}
             {item.conflicts.length > 0 && <span class="contested">conflict</span>}
             {fresh && <span class="fresh">new</span>}
             {marked && <span class="fresh">marked</span>}
@@ -146,98 +209,6 @@ function useArrivals(items: QueueItem[] | null): ReadonlySet<string> {
   });
   for (const item of arrived) fresh.current.add(item.id);
   return fresh.current;
-}
-
-interface HeadProps {
-  filter: RefObject<HTMLInputElement | null>;
-  items: QueueItem[];
-  onMarked: () => void;
-  onRemembered: () => void;
-}
-
-const SCOPES = [
-  { value: "project", label: "This project" },
-  { value: "all", label: "All projects" },
-] as const;
-
-/** The title of the queue, its scope and its filter. */
-export function QueueHead({ filter, items, onMarked, onRemembered }: HeadProps) {
-  const address = useAddress();
-  const project = useProject();
-  const scope = address.query["scope"] === "all" ? "all" : "project";
-  const pending = usePending();
-  const several = useProjects().length > 1 && project !== null;
-  const shown = items.length;
-  const total = scope === "all" || !project
-    ? pending?.length ?? 0
-    : pendingByProject.value.get(project) ?? 0;
-  return (
-    <header class="queue-head">
-      <div class="queue-title">
-        <h2>Approvals</h2>
-        {pending !== null && (
-          <span class="quiet">
-            {shown === total ? `${number(total)} held` : `${number(shown)} of ${number(total)}`}
-          </span>
-        )}
-        <span class="queue-remembered">
-          <Button kind="quiet" keys="shift+m" onClick={onRemembered}>Show remembered</Button>
-        </span>
-      </div>
-      {several && (
-        <Segmented
-          label="Projects"
-          value={scope}
-          options={SCOPES}
-          onChange={(value) => address.set({ scope: value === "all" ? "all" : null })}
-        />
-      )}
-      <FilterField filter={filter} />
-      <Marked items={items} onMarked={onMarked} />
-    </header>
-  );
-}
-
-/** Opens the decision about the marked cards of the list, and says how many others are marked. */
-function Marked({ items, onMarked }: { items: QueueItem[]; onMarked: () => void }) {
-  const listed = items.filter(({ id, gone }) => !gone && marks.value.has(id)).length;
-  const held = usePending()?.filter(({ id }) => marks.value.has(id)).length ?? 0;
-  const others = Math.max(0, held - listed);
-  return (
-    <>
-      {listed > 0 && (
-        <Button kind="primary" icon="check" keys="shift+a" onClick={onMarked}>
-          Decide on {listed} marked
-        </Button>
-      )}
-      {others > 0 && (
-        <p class="quiet small">
-          {count(others, "marked action")} {others === 1 ? "is" : "are"} not in the list.
-        </p>
-      )}
-    </>
-  );
-}
-
-function FilterField({ filter }: Pick<HeadProps, "filter">) {
-  const address = useAddress();
-  return (
-    <label class="field">
-      <Icon name="search" />
-      <span class="visually-hidden">Filter the queue</span>
-      <input
-        ref={filter}
-        type="search"
-        placeholder="Filter by path, command, agent"
-        value={address.query["q"] ?? ""}
-        onInput={(event) => address.set({ q: event.currentTarget.value })}
-        onKeyDown={(event) => {
-          if (event.key === "Escape" || event.key === "Enter") event.currentTarget.blur();
-        }}
-      />
-      <Key keys="/" />
-    </label>
-  );
 }
 
 // Without a connection, "No action is held" might be wrong.

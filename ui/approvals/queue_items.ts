@@ -5,9 +5,18 @@ import { plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { decidedHere } from "../state/live.ts";
 import { usePending, useProject } from "../state/project.ts";
+import { arrange, keepPlaces, type Sort } from "./arrange.ts";
+import { snoozeOf, snoozes } from "./snoozes.ts";
 
 /** A card in the queue; `gone` after somebody else decided it. */
-export type QueueItem = Action & { gone?: boolean };
+export type QueueItem = Action & { gone?: boolean; asleep?: boolean };
+
+/** The cards of the queue, in the order of the page. */
+export interface QueueItems {
+  items: QueueItem[];
+  /** Cards came later, so the list is not quite in its order. */
+  isLate: boolean;
+}
 
 /** The next undecided card in one direction. */
 export function neighbour(items: QueueItem[], at: number, by: number): QueueItem | undefined {
@@ -18,29 +27,47 @@ export function neighbour(items: QueueItem[], at: number, by: number): QueueItem
   return undefined;
 }
 
-/** The card to show after a decision: the next one, or else the last. */
+/** The card to show after a decision: the next one, or else the last; a snoozed one comes last. */
 export function after(items: QueueItem[], id: string): QueueItem | undefined {
   const at = items.findIndex((item) => item.id === id);
   const rest = items.filter((item) => item.id !== id && !item.gone);
-  return items.slice(at + 1).find((item) => !item.gone) ?? rest.at(-1);
+  const isNext = (item: QueueItem) => !item.gone && !item.asleep;
+  return items.slice(at + 1).find(isNext) ?? rest.findLast(isNext) ?? rest[0];
+}
+
+/** The order that the address asks for. */
+export function useArrangement(): { sort: Sort; bySession: boolean } {
+  const { query } = useAddress();
+  return {
+    sort: query["sort"] === "risk" ? "risk" : "age",
+    bySession: query["group"] === "session",
+  };
+}
+
+const turn = signal(0);
+
+/** Sorts the queue again, with what came later. */
+export function sortAgain(): void {
+  turn.value += 1;
 }
 
 /**
- * The held actions that match the filter, oldest first. An action that somebody else decides keeps
- * its place, marked as gone, until the selection changes.
+ * The held actions that match the filter. They keep their places while new ones come to the end, and
+ * an action that somebody else decides stays, marked as gone, until the selection changes. Snoozed
+ * ones are below all others.
  */
-export function useQueue(selected: string | null): QueueItem[] | null {
+export function useQueue(selected: string | null): QueueItems | null {
   const { query } = useAddress();
   const project = useProject();
+  const { sort, bySession } = useArrangement();
   const all = usePending();
-  const view = JSON.stringify([
-    selected,
-    project,
-    query["workspace"],
-    query["scope"],
-    query["q"],
+  const asleep = useAsleep(all);
+  const layout = JSON.stringify([
+    ...[project, query["workspace"], query["scope"], query["q"]],
+    ...[sort, bySession, turn.value],
   ]);
-  const kept = useRef<{ view: string; items: QueueItem[] }>({ view, items: [] });
+  const view = `${selected} ${layout}`;
+  const kept = useRef<{ view: string; layout: string; items: QueueItem[] } | null>(null);
   return useMemo(() => {
     if (all === null) return null;
     const wanted: QueueItem[] = all.filter((action) =>
@@ -48,13 +75,28 @@ export function useQueue(selected: string | null): QueueItem[] | null {
       matches(action, query["q"] ?? "")
     );
     const present = new Set(wanted.map((action) => action.id));
-    const before = kept.current.view === view ? kept.current.items : [];
+    const shown = kept.current?.layout === layout ? kept.current.items : [];
+    const before = kept.current?.view === view ? shown : [];
     const gone = before.filter((action) => !present.has(action.id) && !decidedHere.has(action.id))
       .map((action) => ({ ...action, gone: true }));
-    const items = [...wanted, ...gone].sort((a, b) => a.created_at.localeCompare(b.created_at));
-    kept.current = { view, items };
-    return items;
-  }, [all, view]);
+    const sorted = arrange([...wanted, ...gone], { sort, bySession });
+    const placed = keepPlaces(sorted, shown.map(({ id }) => id));
+    const items = [
+      ...placed.filter(({ id }) => !asleep.has(id)),
+      ...placed.filter(({ id }) => asleep.has(id)).map((item) => ({ ...item, asleep: true })),
+    ];
+    kept.current = { view, layout, items };
+    return { items, isLate: placed.some(({ id }, at) => id !== sorted[at]!.id) };
+  }, [all, view, asleep]);
+}
+
+/** The ids of the snoozed actions; the same set until one of them changes. */
+function useAsleep(all: Action[] | null): ReadonlySet<string> {
+  // Without snoozed actions the clock draws nothing again.
+  const ids = snoozes.value.size === 0 || all === null
+    ? []
+    : all.filter((action) => snoozeOf(action) !== null).map(({ id }) => id);
+  return useMemo(() => new Set(ids), [ids.join(" ")]);
 }
 
 function matches(action: Action, filter: string): boolean {

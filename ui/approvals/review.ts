@@ -15,12 +15,14 @@ import { asksEachTime } from "../../server/actions/tools.ts";
 import { editableOf } from "../card/card.tsx";
 import type { Reading } from "../diff/files.tsx";
 import { turnMark } from "./marks.ts";
+import { snoozeOf, wake } from "./snoozes.ts";
 
 /**
  * The step of a review: the buttons, the reason for a rejection, the confirmation, the editor, the
- * check of an edit, or the dialog that creates a grant or opens walls of the sandbox.
+ * check of an edit, the choice of a snooze, or the dialog that creates a grant or opens walls of the
+ * sandbox.
  */
-type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "remember" | "wall";
+type Mode = "idle" | "reject" | "confirm" | "edit" | "check" | "snooze" | "remember" | "wall";
 
 /** A warning that a reviewer must confirm before approving. */
 export interface Caution {
@@ -253,6 +255,7 @@ export class Review {
     if (detail?.status !== "pending") return;
     if (mode === "remember" && (isAsIs(detail) || this.#isRefused())) return;
     if (mode === "wall" && (detail.walls === null || this.#isRefused())) return;
+    if (mode === "snooze" && snoozeOf(detail)) return wake(detail.id);
     if (mode === "edit") {
       this.draft.value ??= editableOf(detail);
       if (this.draft.value === null) return;

@@ -15,10 +15,11 @@ import { Review } from "./review.ts";
 interface PaneProps {
   id: string;
   onDecided: (action: Action) => void;
+  onSnoozed: () => void;
 }
 
 /** A card and its decision bar. */
-export function ReviewPane({ id, onDecided }: PaneProps) {
+export function ReviewPane({ id, onDecided, onSnoozed }: PaneProps) {
   const address = useAddress();
   const loaded = detailOf(id);
   const decided = useRef(onDecided);
@@ -39,12 +40,20 @@ export function ReviewPane({ id, onDecided }: PaneProps) {
   return (
     <>
       <BackToList />
-      {value ? <Reviewed review={review} detail={value.detail} /> : <Skeleton lines={10} />}
+      {value
+        ? <Reviewed review={review} detail={value.detail} onSnoozed={onSnoozed} />
+        : <Skeleton lines={10} />}
     </>
   );
 }
 
-function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) {
+interface ReviewedProps {
+  review: Review;
+  detail: ActionDetail;
+  onSnoozed: () => void;
+}
+
+function Reviewed({ review, detail, onSnoozed }: ReviewedProps) {
   const address = useAddress();
   const scroller = useRef<HTMLDivElement>(null);
   const mode: DiffMode = address.query["view"] === "split" ? "split" : "unified";
@@ -73,6 +82,7 @@ function Reviewed({ review, detail }: { review: Review; detail: ActionDetail }) 
         detail={detail}
         href={address.href(record)}
         onReadOn={() => scroll(1)}
+        onSnoozed={onSnoozed}
       />
       {step === "remember" && <Remember review={review} detail={detail} />}
       {step === "wall" && <OpenWall review={review} detail={detail} />}
@@ -172,6 +182,7 @@ function useReviewKeys(review: Review, handlers: Handlers): void {
         "Approve, and do not ask again for a while",
         () => step === "idle" && review.open("remember"),
       ],
+      ["z", "Snooze, or bring it back", () => step === "idle" && review.open("snooze")],
       ["w", "Open a wall of the sandbox", () => step === "idle" && review.open("wall")],
       [
         "y",
