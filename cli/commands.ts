@@ -131,6 +131,7 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       () => import("./commands/analytics.ts"),
     ],
     audit: ["Verify or export the tamper-evident audit log", () => import("./commands/audit.ts")],
+    gc: ["Drop old file contents and outputs", () => import("./commands/gc.ts")],
     api: ["Send one request to the HTTP API", () => import("./commands/api.ts")],
   },
   "Help:": {

@@ -25,6 +25,7 @@ import { hubApi } from "./projects/api.ts";
 import type { Project } from "./projects/project.ts";
 import { proofApi } from "./proof/api.ts";
 import { remediationApi } from "./remediation/api.ts";
+import { retentionApi } from "./retention/api.ts";
 import type { AppEnv } from "./route.ts";
 import { sandboxApi } from "./sandbox/api.ts";
 import { sessionsApi } from "./sessions/api.ts";
@@ -58,6 +59,7 @@ export function createApi() {
     .use("/api/grants/*", withProject)
     .use("/api/policy/*", withProject)
     .use("/api/remediation/*", withProject)
+    .use("/api/retention/*", withProject)
     .use("/api/sandbox/*", withProject)
     .use("/api/sessions/*", withProject)
     .use("/api/actions/*", ownSession)
@@ -83,6 +85,7 @@ export function createApi() {
     .route("/api/policy", trialsApi)
     .route("/api/proof", proofApi)
     .route("/api/remediation", remediationApi)
+    .route("/api/retention", retentionApi)
     .route("/api/sandbox", sandboxApi)
     .route("/api/sessions", sessionsApi)
     .route("/api/team", teamApi)
@@ -117,6 +120,7 @@ type Routes =
   | typeof policyApi
   | typeof proofApi
   | typeof remediationApi
+  | typeof retentionApi
   | typeof sandboxApi
   | typeof sessionsApi
   | typeof teamApi

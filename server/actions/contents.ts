@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { CHUNK_BYTES, keepBlob, putBlob, readBlob, sizeOfBlob } from "../db/blobs.ts";
+import { CHUNK_BYTES, keepBlob, lastDrop, putBlob, readBlob, sizeOfBlob } from "../db/blobs.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import { readPieces } from "../runtime/file_image.ts";
 import { type ActionServices, timestamp } from "./context.ts";
 import { inTurns } from "./scheduling.ts";
+import type { ActionRow } from "./store.ts";
 
 /** A content with its hash. A large file is named by its path and read in pieces. */
 export interface Content {
@@ -36,6 +37,7 @@ export async function keepContents(
   const { ledger, project_id, environment } = services;
   const at = timestamp(environment);
   const kept: Statement[] = [];
+  await services.contents.use(contents);
   const unknown = contents.filter(({ sha256 }) => !services.contents.has(sha256));
   for await (const { sha256, content } of inTurns(unknown)) {
     if (!(content instanceof Uint8Array)) {
@@ -83,6 +85,18 @@ async function* verified(path: string, hashes: readonly string[]): AsyncGenerato
 
 function changing(path: string): GateError {
   return new GateError("conflict", `Cannot keep "${path}": it is changing right now; try again`);
+}
+
+/** Every hash in a text. */
+const HASH = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
+
+/** When a content that the action names was dropped because of its age; null if none was. */
+export async function droppedAt(
+  { ledger }: Pick<ActionServices, "ledger">,
+  { plan, proposed, output_sha256 }: Pick<ActionRow, "plan" | "proposed" | "output_sha256">,
+): Promise<string | null> {
+  const named = JSON.stringify([plan, proposed, output_sha256]).match(HASH) ?? [];
+  return await lastDrop(ledger, [...new Set(named)]);
 }
 
 /** A kept content as text; null if it is not kept, not text or too large to show. */

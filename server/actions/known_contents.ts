@@ -1,11 +1,28 @@
 import { LRUCache } from "lru-cache";
+import type { Environment } from "../environment.ts";
 
-/** The newest contents of a ledger. It never deletes one, so what it held once it still holds. */
+/** The newest contents of a ledger. */
 const MAX_KNOWN = 2_000;
+
+/** A content that was looked up is not dropped for so long: a commit that names it may be under way. */
+const USED_MS = 60 * 60 * 1_000;
+const MAX_USED = 50_000;
 
 /** Remembers which contents were committed, so that each is packed and inserted once. */
 export class KnownContents {
   readonly #known = new LRUCache<string, true>({ max: MAX_KNOWN });
+  readonly #used: LRUCache<string, true>;
+  #dropping: { hashes: ReadonlySet<string>; done: Promise<unknown> } | null = null;
+
+  constructor({ uptime = () => performance.now() }: Pick<Environment, "uptime"> = {}) {
+    this.#used = new LRUCache({
+      max: MAX_USED,
+      ttl: USED_MS,
+      ttlResolution: 0,
+      // The cache takes 0 for an entry without an end.
+      perf: { now: () => 1 + uptime() },
+    });
+  }
 
   has(sha256: string): boolean {
     return this.#known.get(sha256) === true;
@@ -14,5 +31,34 @@ export class KnownContents {
   /** Call it only after the commit of the statements that `keepContents` returned. */
   note(contents: readonly { sha256: string }[]): void {
     for (const { sha256 } of contents) this.#known.set(sha256, true);
+  }
+
+  /**
+   * Keeps contents from being dropped while a commit that names them is under way. Call it before
+   * looking whether the ledger has them.
+   */
+  async use(contents: readonly { sha256: string }[]): Promise<void> {
+    while (this.#dropping) {
+      const { hashes, done } = this.#dropping;
+      if (!contents.some(({ sha256 }) => hashes.has(sha256))) break;
+      await done;
+    }
+    for (const { sha256 } of contents) this.#used.set(sha256, true);
+  }
+
+  /** Calls `drop` with those contents that no commit uses. One call at a time. */
+  async drop(
+    hashes: readonly string[],
+    drop: (unused: string[]) => Promise<unknown>,
+  ): Promise<void> {
+    const unused = hashes.filter((sha256) => !this.#used.has(sha256));
+    const done = drop(unused);
+    this.#dropping = { hashes: new Set(unused), done: done.catch(() => {}) };
+    try {
+      await done;
+    } finally {
+      for (const sha256 of unused) this.#known.delete(sha256);
+      this.#dropping = null;
+    }
   }
 }

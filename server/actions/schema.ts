@@ -455,6 +455,10 @@ const Detail = Action.extend({
     truncated: z.boolean(),
     duration_ms: z.number().int(),
   }).nullable(),
+  contents_dropped_at: z.string().nullable().describe(
+    "when contents of the action were dropped because of their age: their texts are null, the " +
+      "output is empty, and the action cannot be rolled back",
+  ),
   timeline: z.array(z.object({
     seq: z.number().int(),
     at: z.string(),

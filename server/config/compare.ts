@@ -141,8 +141,15 @@ function rankOf(effect: unknown): number {
 }
 
 /** A key that no release reads has no effect. One that this release reads waits unless listed. */
-function holdsOutside(key: string): boolean {
+function holdsOutside(key: string, before: unknown, after: unknown): boolean {
+  if (key === "retention") return daysOf(after) >= daysOf(before);
   return WITHOUT_EFFECT.has(key) || !KNOWN.has(key);
+}
+
+/** How long contents are kept. */
+function daysOf(retention: unknown): number {
+  const { days } = (retention ?? {}) as NonNullable<GlobalConfig["retention"]>;
+  return days ?? Infinity;
 }
 
 const MAX_TEXT = 2_000;

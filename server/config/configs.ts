@@ -56,6 +56,17 @@ export class Configs implements ConfigServices {
     return parseAccepted(accepted, GlobalConfig).value;
   }
 
+  /**
+   * How many days contents are kept; null for ever. A person must have accepted a number, and the file
+   * must still name one; the larger one holds.
+   */
+  async retentionDays(): Promise<number | null> {
+    const accepted = (await this.acceptedMachine())?.retention?.days;
+    const written = this.readMachine().loaded.value?.retention?.days;
+    if (accepted === undefined || written === undefined) return null;
+    return Math.max(accepted, written);
+  }
+
   /** A text that changes with everything accepted and with the machine's config file. */
   stateKey(): string {
     return `${this.accepted.version} ${fingerprint(this.machine_path)}`;

@@ -28,6 +28,10 @@ export const GlobalConfig = z.looseObject({
     showTexts: z.boolean().optional(),
   }).optional(),
   notifications: Notifications.optional(),
+  retention: z.looseObject({
+    days: z.number().int().min(1).max(36_500).optional()
+      .describe("gate gc drops the contents of actions that were settled earlier"),
+  }).optional(),
 });
 export type GlobalConfig = z.infer<typeof GlobalConfig>;
 

@@ -53,7 +53,7 @@ export async function keepBlob(
   const place = { project_id: ledger.project_id, at };
   const chunks = Math.ceil(bytes / CHUNK_BYTES);
   const found = await findBlob(ledger, sha256);
-  if (found?.is_whole || await countChunks(ledger, sha256) === chunks) return;
+  if (found?.is_whole || found && await countChunks(ledger, sha256) === chunks) return;
   await ledger.commit({ statements: [header({ sha256, bytes, chunks }, place)], events: [] });
   let number = 0;
   for await (const piece of pieces()) {
@@ -66,6 +66,20 @@ export async function keepBlob(
 /** The size of a content; null when the ledger does not have it. */
 export async function sizeOfBlob(ledger: Ledger, hash: string): Promise<number | null> {
   return (await findBlob(ledger, hash))?.bytes ?? null;
+}
+
+/** When the last of these contents was dropped; null if none is. */
+export async function lastDrop(
+  ledger: Ledger,
+  hashes: readonly string[],
+): Promise<string | null> {
+  if (hashes.length === 0) return null;
+  const [row] = await ledger.all(
+    `SELECT max(dropped_at) AS at FROM blobs
+      WHERE project_id = ? AND sha256 IN (SELECT value FROM json_each(?))`,
+    [ledger.project_id, JSON.stringify(hashes)],
+  );
+  return row?.at == null ? null : String(row.at);
 }
 
 /**
@@ -157,7 +171,7 @@ interface Found {
 async function findBlob(ledger: Ledger, hash: string): Promise<Found | null> {
   const [row] = await ledger.all(
     `SELECT bytes, chunks, data IS NOT NULL AS is_whole FROM blobs
-      WHERE project_id = ? AND sha256 = ?`,
+      WHERE project_id = ? AND sha256 = ? AND dropped_at IS NULL`,
     [ledger.project_id, hash],
   );
   if (!row) return null;
@@ -179,12 +193,17 @@ function header(
 ): Statement {
   return {
     sql: `INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT DO NOTHING`,
+      ON CONFLICT (project_id, sha256) DO UPDATE
+      SET chunks = excluded.chunks, created_at = excluded.created_at, dropped_at = NULL
+      WHERE dropped_at IS NOT NULL`,
     args: [project_id, sha256, bytes, chunks, at],
   };
 }
 
-/** A content of at most one chunk, in one row. A crash may have left its row without its chunk. */
+/**
+ * A content of at most one chunk, in one row. A crash may have left its row without its chunk, and it
+ * may have been dropped.
+ */
 async function whole(
   hash: string,
   content: Uint8Array,
@@ -194,9 +213,10 @@ async function whole(
   return {
     sql: `INSERT INTO blobs (project_id, sha256, bytes, chunks, created_at, encoding, data)
       VALUES (?, ?, ?, 0, ?, ?, ?) ON CONFLICT (project_id, sha256) DO UPDATE
-      SET chunks = 0, encoding = excluded.encoding, data = excluded.data
-      WHERE data IS NULL AND chunks > (SELECT count(*) FROM blob_chunks
-        WHERE project_id = excluded.project_id AND sha256 = excluded.sha256)`,
+      SET chunks = 0, encoding = excluded.encoding, data = excluded.data,
+        created_at = excluded.created_at, dropped_at = NULL
+      WHERE data IS NULL AND (dropped_at IS NOT NULL OR chunks > (SELECT count(*) FROM blob_chunks
+        WHERE project_id = excluded.project_id AND sha256 = excluded.sha256))`,
     args: [project_id, hash, content.byteLength, at, encoding, data],
   };
 }

@@ -606,6 +606,12 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     "CREATE INDEX intents_by_action ON intents (project_id, action_id)",
     "CREATE INDEX intents_by_path ON intents (project_id, path, created_at, started_seq)",
   ],
+}, {
+  version: 19,
+  statements: [
+    // The row of a dropped content stays, with its size. `chunks` stays until they are deleted.
+    "ALTER TABLE blobs ADD COLUMN dropped_at TEXT",
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

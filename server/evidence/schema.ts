@@ -39,6 +39,7 @@ export const AuditType = z.enum([
   "route.changed",
   "route.removed",
   "monitor.terminated",
+  "contents.dropped",
 ]);
 export type AuditType = z.infer<typeof AuditType>;
 

@@ -48,6 +48,8 @@ export const ActionResult = z.looseObject({
   exit_code: z.number().int().nullable().optional(),
   output: z.string().optional(),
   truncated: z.boolean().optional().describe("true if the output was cut in the middle"),
+  output_dropped: z.boolean().optional()
+    .describe("true if the output is no longer kept, because of its age"),
   restored: z.array(z.looseObject({ path: z.string(), change: z.string() })).optional()
     .describe("guarded files that the command changed without permission, and gate restored"),
   walls: z.array(z.string()).optional()

@@ -44,7 +44,7 @@ const GATE = /^gate(-(linux|darwin|win32)[\w-]*)?(\.exe)?$/;
 const SOURCE = /(^|\/)(cli\/main\.ts|gate\.mjs)$/;
 const RUNTIMES = /^(node|nodejs|deno|bun|tsx)$/;
 const DECIDES =
-  /^(-\S+ )*(approve|reject|token|proof|grant|cleanup-mcp|global-config|config accept|project trust|sandbox (open|close))/;
+  /^(-\S+ )*(approve|reject|token|proof|grant|cleanup-mcp|gc|global-config|config accept|project trust|sandbox (open|close))/;
 const LAUNCHERS = new Set(["npx", "bunx", "pnpx"]);
 
 /**

@@ -36,6 +36,7 @@ import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
 import { Blocks } from "../remediation/blocks.ts";
 import { Thresholds } from "../remediation/thresholds.ts";
+import { Retention } from "../retention/retention.ts";
 import { SeenFiles } from "../runtime/file_image.ts";
 import type { HostKey } from "../sessions/host_key.ts";
 import type { SandboxView } from "../sandbox/schema.ts";
@@ -86,6 +87,7 @@ export class Project {
   readonly budgets: Budgets;
   readonly blocks: Blocks;
   readonly audit: Audit;
+  readonly retention: Retention;
   readonly daySums: DaySums;
   /** The new path of a damaged ledger that this one replaces. */
   readonly moved_to: string | null;
@@ -154,7 +156,7 @@ export class Project {
       sandboxes: options.sandboxes,
       openings: this.openings,
       intake: options.intake,
-      contents: new KnownContents(),
+      contents: new KnownContents(environment),
       budgets: new Budgets(ledger),
       blocks,
       thresholds: new Thresholds({ ledger, environment, blocks }),
@@ -162,6 +164,10 @@ export class Project {
       seen: new SeenFiles(),
     };
     this.actions = new Actions(services);
+    this.retention = new Retention({
+      ...{ environment, ledger, contents: services.contents },
+      days: () => configs.retentionDays(),
+    });
     this.grants = new Grants(services);
     this.blocks = blocks;
     this.budgets = services.budgets;

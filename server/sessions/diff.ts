@@ -3,7 +3,7 @@ import type { PlannedChange } from "../actions/plan.ts";
 import { inTurns } from "../actions/scheduling.ts";
 import { unifiedDiff } from "../actions/texts.ts";
 import { type DoneRow, listDone } from "../actions/rollback/done_store.ts";
-import { readBlob, sizeOfBlob } from "../db/blobs.ts";
+import { lastDrop, readBlob, sizeOfBlob } from "../db/blobs.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { FileDiff, SessionDiff } from "./schema.ts";
 import type { Sessions } from "./sessions.ts";
@@ -128,7 +128,8 @@ class Patches {
     if (!state) return { ok: true, text: "" };
     if (state.bytes > MAX_TEXT) return { ok: false, why: "too_large" };
     if (await sizeOfBlob(this.#ledger, state.sha256) === null) {
-      return { ok: false, why: "not_kept" };
+      const dropped_at = await lastDrop(this.#ledger, [state.sha256]);
+      return { ok: false, why: dropped_at === null ? "not_kept" : "dropped" };
     }
     const content = await readBlob(this.#ledger, state.sha256);
     const text = content && textOf(content);

@@ -126,7 +126,7 @@ export const FileDiff = z.object({
   before: FileState.nullable(),
   after: FileState.nullable(),
   patch: z.string().nullable().describe("unified"),
-  omitted: z.enum(["binary", "too_large", "too_different", "not_kept"]).nullable()
+  omitted: z.enum(["binary", "too_large", "too_different", "not_kept", "dropped"]).nullable()
     .describe("why a changed file has no patch"),
   action_ids: z.array(z.string()),
 });

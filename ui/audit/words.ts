@@ -39,6 +39,7 @@ export const TYPES: Record<AuditType, string> = {
   "route.changed": "Route changed",
   "route.removed": "Route removed",
   "monitor.terminated": "Process terminated",
+  "contents.dropped": "Old contents dropped",
 };
 
 /** Names an event in words: a person approves and rejects, the policy allows and blocks. */

@@ -19,6 +19,7 @@ const OMITTED: Record<NonNullable<FileDiff["omitted"]>, string> = {
   too_large: "too large to show",
   too_different: "too different to compare",
   not_kept: "content not kept",
+  dropped: "content dropped because of its age",
 };
 
 /** A session may have changed thousands of files, so the page shows them in steps. */

@@ -265,6 +265,7 @@ async function commitResult(
   const finished_at = timestamp(environment);
   const output = await capOutput(services, input.output);
   const { statements, sha256 } = await putBlob(output.bytes, { project_id, at: finished_at });
+  await services.contents.use([{ sha256 }]);
   services.intake.count(row.session_id, [{ sha256, content: output.bytes }]);
   const result = resultOf(input, output, sha256);
   // Before the effects are read, so that what was undone is none of them.

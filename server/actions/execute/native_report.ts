@@ -238,6 +238,7 @@ async function outputOf(services: ActionServices, outcome: NativeOutcome | null,
   }
   const { bytes, truncated } = await capOutput(services, outcome.output);
   const { statements, sha256 } = await putBlob(bytes, { project_id: services.project_id, at });
+  await services.contents.use([{ sha256 }]);
   const fields = { output_sha256: sha256, output_truncated: truncated };
   return { statements, contents: [{ sha256, content: bytes }], fields };
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readBlob, sizeOfBlob } from "../../db/blobs.ts";
+import { lastDrop, readBlob, sizeOfBlob } from "../../db/blobs.ts";
 import { GateError } from "../../errors.ts";
 import type { PolicyLimits } from "../../policy/schema.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
@@ -149,10 +149,19 @@ async function beforeOf(
 ): Promise<After | null> {
   if (!before) return null;
   const { sha256, bytes, mode } = before;
+  await services.contents.use([before]);
   if (await sizeOfBlob(services.ledger, sha256) !== null) {
     return { state: { sha256, bytes, mode }, content: null };
   }
-  throw notPossible(original, "roll back", "the old content is no longer kept");
+  throw notPossible(original, "roll back", notKept(await lastDrop(services.ledger, [sha256])));
+}
+
+/** Why an old content cannot be restored. */
+function notKept(dropped_at: string | null): string {
+  if (dropped_at === null) return "the old content is no longer kept";
+  return `the old content was dropped on ${
+    dropped_at.slice(0, 10)
+  } by the retention of this machine`;
 }
 
 /** Reverts the change of the action in the text and keeps later changes. */

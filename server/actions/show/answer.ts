@@ -96,6 +96,8 @@ export async function outputOf(services: ActionServices, row: ActionRow) {
   return {
     output: output ? new TextDecoder().decode(output) : "",
     truncated: row.output_truncated ?? false,
+    // A kept output may be empty, but it is there.
+    ...row.output_sha256 !== null && output === null && { output_dropped: true },
   };
 }
 

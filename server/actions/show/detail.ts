@@ -1,6 +1,6 @@
 import { listOfAction } from "../../audit/store.ts";
 import { detailConflicts } from "../conflicts/conflicts.ts";
-import { shownText } from "../contents.ts";
+import { droppedAt, shownText } from "../contents.ts";
 import { type ActionServices, loadAction } from "../context.ts";
 import { frozenScripts } from "../guarding/project_guard.ts";
 import { describeApprovals } from "../review/approvals.ts";
@@ -42,6 +42,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     held_back: row.plan?.held_back ?? null,
     taken_from: row.plan?.taken_from ?? null,
     output: row.output_sha256 === null ? null : await shownOutput(services, row),
+    contents_dropped_at: await droppedAt(services, row),
     timeline: (await listOfAction(services.ledger, id))
       .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
   };

@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/schema.ts";
 import { requireNotViewer, requireReviewer } from "../../auth/scopes.ts";
-import { readBlob } from "../../db/blobs.ts";
+import { lastDrop, readBlob } from "../../db/blobs.ts";
 import { GateError } from "../../errors.ts";
 import { parse } from "../../parse.ts";
 import {
@@ -127,5 +127,9 @@ async function replayedInput(
   const { input } = parseInput("write_file", { path, content: "" }, root, services.roots);
   const content = await readBlob(services.ledger, after.sha256);
   if (content) return { input, content };
-  throw notPossible(original, "replay", "its content is no longer kept");
+  const dropped_at = await lastDrop(services.ledger, [after.sha256]);
+  const why = dropped_at === null
+    ? "its content is no longer kept"
+    : `its content was dropped on ${dropped_at.slice(0, 10)} by the retention of this machine`;
+  throw notPossible(original, "replay", why);
 }

@@ -1,0 +1,92 @@
+import { Command } from "@commander-js/extra-typings";
+import type { GcInput, GcResult } from "../../server/retention/schema.ts";
+import { unwrap } from "../../server/client.ts";
+import { openConnection, scopedClient } from "../daemon/connect.ts";
+import { CliError, EXIT } from "../errors.ts";
+import type { Io } from "../io.ts";
+import { paint, print, printJson } from "../terminal/output.ts";
+import { withSpinner } from "../terminal/prompts.ts";
+import { visibleLine } from "../terminal/visible.ts";
+
+/** `gate gc`: drops the contents of old, settled actions. */
+export function createCommand(io: Io) {
+  return new Command("gc")
+    .description("Drop old file contents and outputs, as retention in the global config says.")
+    .option("--project <id>", "only this project (default: all projects)")
+    .option("--dry-run", "only show what would be dropped")
+    .option("--days <n>", "with --dry-run: as if this number of days were in the config")
+    .option("--json", "print JSON")
+    .addHelpText("after", HELP)
+    .action(async ({ project, dryRun = false, days, json }) => {
+      if (days !== undefined && !dryRun) {
+        throw new CliError("Cannot use --days: it is only for a dry run", {
+          next: `gate gc --dry-run --days ${visibleLine(days)}`,
+          exit: EXIT.usage,
+        });
+      }
+      const input = { dry_run: dryRun, ...days !== undefined && { days: readDays(days) } };
+      const results = await withSpinner(
+        io,
+        dryRun ? "Looking for old contents" : "Dropping old contents",
+        () => collect(io, input, project),
+      );
+      if (json) return printJson(io, project === undefined ? results : results[0]);
+      for (const result of results) print(io, describe(io, result));
+    });
+}
+
+const HELP = `
+The global config says how long contents are kept: "retention": { "days": 90 } in config.json, once a
+person has accepted it. An action is settled when nothing about it is open. Its record and the audit
+log stay and still verify; its texts are no longer shown, and it can no longer be rolled back. What a
+newer action needs is kept. The ledger's file keeps its size, and new contents use the free space.
+
+Examples:
+  gate gc --dry-run --days 90
+  gate gc
+  gate gc --project web --json
+`;
+
+function readDays(text: string): number {
+  if (/^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 36_500) return Number(text);
+  throw new CliError(`Cannot read --days "${visibleLine(text)}": it is no number of days`, {
+    next: "gate gc --dry-run --days 90",
+    exit: EXIT.usage,
+  });
+}
+
+async function collect(
+  io: Io,
+  json: Partial<GcInput>,
+  project: string | undefined,
+): Promise<GcResult[]> {
+  const connection = await openConnection(io, { scope: "reviewer" });
+  const ids = project !== undefined
+    ? [project]
+    : (await unwrap(connection.client.api.hub.projects.$get())).items.map(({ id }) => id);
+  const results: GcResult[] = [];
+  for (const id of ids) {
+    const { api } = scopedClient(connection, id);
+    results.push(await unwrap(api.retention.gc.$post({ json })));
+  }
+  return results;
+}
+
+function describe(io: Io, { project_id, dry_run, until, dropped, needed }: GcResult): string {
+  const verb = dry_run ? "would drop" : "dropped";
+  const sign = dry_run ? "·" : paint(io, "green", "✓");
+  const kept = needed.contents === 0 ? "" : `; newer actions need ${amount(needed)}`;
+  return `${sign} ${visibleLine(project_id)}: ${verb} ${amount(dropped)} from before ` +
+    `${until.slice(0, 10)}${kept}`;
+}
+
+function amount({ contents, bytes }: GcResult["dropped"]): string {
+  const number = contents.toLocaleString("en");
+  return `${number} ${contents === 1 ? "content" : "contents"} (${sizeOf(bytes)})`;
+}
+
+function sizeOf(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const mib = bytes / 1024 / 1024;
+  return mib < 1 ? `${Math.ceil(bytes / 1024)} KiB` : `${mib.toFixed(1)} MiB`;
+}
