@@ -6,12 +6,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { sendSignal } from "../../server/runtime/process_list.ts";
 import { identify } from "../../server/runtime/processes.ts";
 import { Stage, until } from "./stage.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RTL = "\u202e";

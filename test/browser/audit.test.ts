@@ -1,10 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Download, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { expectGood, HOSTILE, LOOKS } from "./rooms.ts";
 import { Stage, until } from "./stage.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let stage: Stage;
 let blocked: string;

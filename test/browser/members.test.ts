@@ -1,14 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { readToken } from "../../server/auth/tokens.ts";
 import type { AuditEvent } from "../../server/evidence/schema.ts";
 import { createInvitation } from "../../server/proof/invitation.ts";
 import { enrol, prove, type Send, withPassphrase } from "../server/proof/person.ts";
 import { headline, settled, Stage, until } from "./stage.ts";
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 });
 
 const owner = withPassphrase();
 let stage: Stage;

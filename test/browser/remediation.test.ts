@@ -1,9 +1,7 @@
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { expectGood, HOSTILE, LOOKS } from "./rooms.ts";
 import { POLICIES, Stage, until } from "./stage.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const LIMITS = { maxDenialsPerSession: 3, maxChangedFilesPerSession: 4, maxDeletionsPerSession: 2 };
 

@@ -3,10 +3,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import process from "node:process";
 import type { Page } from "playwright-core";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { Stage, until } from "./stage.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /** A folder for pictures of the page, for a person to look at. */

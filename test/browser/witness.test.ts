@@ -1,10 +1,8 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { Stage, until } from "./stage.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let stage: Stage;
 beforeEach(async () => {

@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DoctorReport } from "../../cli/doctor/schema.ts";
 import { HOOKED_HOSTS, HOSTS } from "../../server/hosts/hosts.ts";
 import { must, POLICIES, World } from "./world.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 describe("gate doctor with every host set up, on the executable", () => {
   let world: World;

@@ -21,7 +21,7 @@ async function write(world: World, count: number, from: number): Promise<void> {
         )
           .catch(() => null);
         return answer?.status === 201;
-      }, 60_000);
+      });
     }
   }));
 }

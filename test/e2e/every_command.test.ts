@@ -1,11 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listCommands } from "../cli/every_command.ts";
 import { ELSEWHERE, SHAPES } from "./json_shapes.ts";
 import { World } from "./world.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** One command line with its expected outcome. */
 interface Step {

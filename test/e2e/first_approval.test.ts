@@ -1,11 +1,9 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openPty, type Pty } from "./pty.ts";
 import { must, until, World } from "./world.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const PASSPHRASE = `correct horse ${process.pid} battery`;
 const CTRL_C = "\x03";

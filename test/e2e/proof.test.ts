@@ -79,4 +79,4 @@ test.each<[string, (port: number) => Person]>([
   const replayed = next.sign((await (await send("POST", await hold(world), {})).json()).challenge);
   const other: { proof: Proof } = { proof: replayed };
   expect((await send("POST", await hold(world), other)).status).toBe(403);
-}, 120_000);
+});

@@ -10,8 +10,6 @@ import { sendSignal } from "../../../server/runtime/process_list.ts";
 import { identify } from "../../../server/runtime/processes.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 /** Other agents may run on this machine. */
 const SESSION = `s-${crypto.randomUUID()}`;
 

@@ -2,10 +2,8 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { once } from "node:events";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { must, until, World } from "../../e2e/world.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let world: World;
 beforeEach(async () => {

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Grant } from "../../../server/grants/schema.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let gated: GatedProject;
 beforeAll(async () => void (gated = await openGatedProject()));

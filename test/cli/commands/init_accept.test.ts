@@ -1,9 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let gated: GatedProject;
 beforeEach(async () => void (gated = await openGatedProject()));

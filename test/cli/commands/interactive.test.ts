@@ -1,10 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { decideByToken, until } from "../../e2e/world.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const ENTER = "\r";
 const DOWN = "\x1b[B";

@@ -2,15 +2,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { PassThrough, Writable } from "node:stream";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
 import { describeRollbacks } from "../../../cli/actions/rollback.ts";
 import { run } from "../../../cli/program.ts";
 import { unwrap } from "../../../server/client.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let gated: GatedProject;
 beforeAll(async () => void (gated = await openGatedProject()));

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { displayWidth } from "../../../cli/terminal/width.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let gated: GatedProject;
 beforeAll(async () => void (gated = await openGatedProject()));

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const OWNER = "correct horse battery";
 const ANN = "another good passphrase";

@@ -1,13 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 import { createTerminal } from "../terminal.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let gated: GatedProject;
 beforeAll(async () => void (gated = await openGatedProject()));

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
 import { unwrap } from "../../../server/client.ts";
 import type { SandboxView } from "../../../server/sandbox/schema.ts";
 import { ENGINE } from "../../server/sandbox/stage.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let gated: GatedProject;
 beforeAll(async () => {

@@ -1,11 +1,9 @@
 import xterm from "@xterm/headless";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { decideByToken, until } from "../../e2e/world.ts";
 import { createTerminal, type Ended, type TestTerminal } from "../terminal.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const ENTER = "\r";
 const PAGE_DOWN = "\x1b[6~";

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS, HIDDEN } from "../../../cli/commands.ts";
 import { HOOKED_HOSTS, PLATFORMS } from "../../../server/hosts/hosts.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** The completions for the last word of a line. */
 async function offered(terminal: TestTerminal, line: string, shell = "zsh"): Promise<string[]> {

@@ -1,10 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { CONFIG } from "../gated_project.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const PASSPHRASE = "correct horse battery\n";
 

@@ -1,14 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { VERSION } from "../../../server/constants.ts";
 import { identify } from "../../../server/runtime/processes.ts";
 import { askHook } from "../../e2e/hook.ts";
 import { must, until, World } from "../../e2e/world.ts";
 import { Impostor } from "../../impostor.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let world: World;
 beforeEach(async () => {

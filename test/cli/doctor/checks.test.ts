@@ -10,15 +10,13 @@ import {
 import { createServer } from "node:net";
 import { platform } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Finding } from "../../../cli/doctor/schema.ts";
 import { lookForEngine } from "../../../server/sandbox/engine.ts";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
 import { snapshot } from "../hosts/stage.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 import { diagnose, save } from "./diagnose.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** The expected finding for one fault. */
 type Expected = [check: string, level: Finding["level"], message: RegExp, fix: RegExp];

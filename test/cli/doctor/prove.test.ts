@@ -1,10 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
 import { diagnose, save } from "./diagnose.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let gated: GatedProject;
 let restore: () => void;

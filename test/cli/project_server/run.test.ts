@@ -1,10 +1,8 @@
 import { once } from "node:events";
 import process from "node:process";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { createChallenge, isProved } from "../../../server/auth/prove_daemon.ts";
 import { must, until, World } from "../../e2e/world.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let world: World;
 beforeEach(async () => {

@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
 import { canonical } from "../../../server/evidence/canonical.ts";
 import { Between, type Tricks } from "../../between.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const PASSPHRASE = "correct horse battery";
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

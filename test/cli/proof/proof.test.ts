@@ -1,13 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
 import { until } from "../../e2e/world.ts";
 import { enrol, type Send, withPasskey } from "../../server/proof/person.ts";
 import type { Ended } from "../terminal.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const PASSPHRASE = "correct horse battery";
 const OTHER = "another good passphrase";

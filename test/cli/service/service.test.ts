@@ -1,15 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { platform } from "node:os";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../e2e/world.ts";
 import type { Io } from "../../../cli/io.ts";
 import { findService } from "../../../cli/service/service.ts";
 import { createTerminal, type Ended, type TestTerminal } from "../terminal.ts";
 import { installFakeSystemd } from "./fake_manager.ts";
 import { parseUnit, variableOf } from "./unit_file.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 let terminal: TestTerminal;
 let calls: () => string[];

@@ -1,8 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** Lines that a person would take for the gate's own. */
 const FORGED = [

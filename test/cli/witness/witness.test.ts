@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Signer } from "../../../server/audit/signer.ts";
 import { hashOf, toEvent } from "../../../server/db/chain.ts";
 import { Database } from "../../../server/db/database.ts";
@@ -9,8 +9,6 @@ import { GENESIS } from "../../../server/evidence/chain.ts";
 import type { AuditEvent } from "../../../server/evidence/schema.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let gated: GatedProject;
 let home: string;

@@ -43,7 +43,7 @@ describe.each(CLASSES)("$name, on " + SUBJECT, (attack) => {
       if (losses.length > 0) lost.push(`${command}: ${losses.join(", ")}`);
     }
     expect(lost).toEqual([]);
-  }, 120_000);
+  });
 });
 
 /** A gate with secrets, tokens, settings and a held action, and the agent that attacks it. */

@@ -322,7 +322,7 @@ describe.each(["sealed", "signed"] as const)("what loosens waits, %s", (how) => 
     await gate.reopen();
     await expectNothingLoosened(gate, lost === "lost");
     if (lost) expect((await gate.daemon.status()).problems).not.toEqual([]);
-  }, 30_000);
+  });
 });
 
 describe("accepting a change", () => {

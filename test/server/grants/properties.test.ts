@@ -94,7 +94,7 @@ test("a grant never allows a blocked action or one that no grant can answer", as
     ),
     RUNS,
   );
-}, 120_000);
+});
 
 test("a revoked, expired or used-up grant allows nothing", async () => {
   const how = fc.constantFrom("revoked", "expired", "used up");
@@ -117,7 +117,7 @@ test("a revoked, expired or used-up grant allows nothing", async () => {
     }),
     RUNS,
   );
-}, 120_000);
+});
 
 test("a grant without a pattern allows only its own digest", async () => {
   await fc.assert(
@@ -141,7 +141,7 @@ test("a grant without a pattern allows only its own digest", async () => {
     ),
     RUNS,
   );
-}, 120_000);
+});
 
 const name = fc.constantFrom("a", "b", "A", "a.ts", "b.ts", "a.md", "[x]", "a b", ".git", ".env");
 const anyPath = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join("/"));
@@ -199,4 +199,4 @@ test("a grant with a path pattern allows only paths that match the pattern", asy
     { numRuns: 60 },
   );
   expect(allowed).toBeGreaterThan(0);
-}, 120_000);
+});

@@ -49,7 +49,7 @@ test("of 20 concurrent approvals one wins, executes once and records one decisio
     ]);
     expect(readFileSync(join(gate.root, `f${round}.txt`), "utf8")).toBe(`${round}`);
   }
-}, 120_000);
+});
 
 test("of 20 concurrent approvals and 20 rejections one wins and takes effect", async () => {
   const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
@@ -77,7 +77,7 @@ test("of 20 concurrent approvals and 20 rejections one wins and takes effect", a
   }
   expect(wins.approve + wins.reject).toBe(ROUNDS);
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
-}, 120_000);
+});
 
 test(
   "an action with a concurrent approval and deadline is approved or expired, never both",
