@@ -41,7 +41,8 @@ export async function runPlaybook(scenario: Scenario, ledger: RequestLedger): Pr
 }
 
 function wentWell(steps: number): Verdict {
-  return passed(`All ${steps} steps went as in a correct system`);
+  const went = steps === 1 ? "The one step" : `All ${steps} steps`;
+  return passed(`${went} went as in a correct system`);
 }
 
 interface Run {
@@ -150,8 +151,9 @@ interface Sent {
 
 /** By these a service tells that too many were sent, or that a login is locked. */
 const LIMITS = [403, 423, 429, 503];
-/** A service that lets each attempt wait longer limits them too. */
+/** A service that lets each attempt wait longer limits them too: so long, and so many times longer. */
 const SLOWED_MS = 1_000;
+const SLOWED_TIMES = 4;
 
 /** The same refused request again and again, until the service limits it. */
 async function runAttempts(
@@ -160,6 +162,8 @@ async function runAttempts(
   ledger: RequestLedger,
 ): Promise<Verdict | null> {
   const statuses: number[] = [];
+  let quickest = Infinity;
+  let slowed = 0;
   for (let n = 0; n < attempts; n++) {
     const { exchange } = await ledger.send(request, as);
     const { status, headers, error, duration_ms } = exchange;
@@ -176,8 +180,10 @@ async function runAttempts(
       return inconclusive(`Proves nothing: "${step.name}" was answered ${status}`);
     }
     const waits = headers.some(([name]) => name.toLowerCase() === "retry-after");
-    const isSlowed = n > 0 && duration_ms >= SLOWED_MS;
-    if (waits || isSlowed || (isLimit && status !== statuses[0])) return null;
+    // One slow answer may be a busy machine; a limit lasts.
+    slowed = duration_ms >= SLOWED_MS && duration_ms > SLOWED_TIMES * quickest ? slowed + 1 : 0;
+    quickest = Math.min(quickest, duration_ms);
+    if (waits || slowed > 1 || (isLimit && status !== statuses[0])) return null;
     statuses.push(status);
   }
   const seen = [...new Set(statuses)].join(", ");
@@ -201,29 +207,37 @@ function saysWrongSecret({ body }: HttpExchange): boolean {
 
 /** How long the database is asked to wait at least, in an answer. */
 const DELAYED_MS = 1_500;
+/** So often the step and its control are sent in turns, once the step was slow. */
+const TURNS = 2;
 
-/** A text by which the service works for long, with a control without that. */
+/**
+ * A text by which the service works for long, with a control without that. The quickest answers are
+ * compared, because anything else may make one of them slow: a busy machine, or another caller.
+ */
 async function runDelay(
   quick: NonNullable<PlaybookStep["quick"]>,
   { step, request, as }: Sent,
   ledger: RequestLedger,
 ): Promise<Verdict | null> {
   const timed = async (one: HttpRequest) => (await ledger.send(one, as)).exchange.duration_ms;
-  const first = await timed(request);
-  if (first < DELAYED_MS) return null;
-  const control = await timed({ ...request, ...quick });
-  const second = control < DELAYED_MS / 2 ? await timed(request) : 0;
-  // The first slow text may be just above the bound, and below it the second time.
-  const isSlow = quick.shows === undefined
-    ? second >= DELAYED_MS
-    : second >= DELAYED_MS / 2 && second > 4 * control;
+  let slow = await timed(request);
+  let control = Infinity;
+  for (let n = 0; n < TURNS && slow >= DELAYED_MS / 2; n++) {
+    if (n === 0 && slow < DELAYED_MS) return null;
+    control = Math.min(control, await timed({ ...request, ...quick }));
+    slow = Math.min(slow, await timed(request));
+  }
+  // It was slow once, and not for its text.
+  if (slow < DELAYED_MS / 2) return null;
+  // A wait is added to the usual time; work is many times as much.
+  const isSlow = quick.shows === undefined ? slow - control >= DELAYED_MS / 2 : slow > 4 * control;
   if (!isSlow) {
     return inconclusive(
-      `Proves nothing: "${step.name}" took ${first} ms, without it ${control} ms`,
+      `Proves nothing: "${step.name}" took ${slow} ms, without it ${control} ms`,
     );
   }
   return failed(
-    `"${step.name}" took ${first} and ${second} ms, the same without that ${control} ms: ` +
+    `"${step.name}" took ${slow} ms each time, the same without that ${control} ms: ` +
       (quick.shows ?? "the text reaches the query"),
   );
 }

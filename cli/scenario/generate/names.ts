@@ -19,3 +19,10 @@ export function sameName(one: string, other: string): boolean {
 function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }
+
+/** True for the path of a login. */
+export function isLoginPath(path: string): boolean {
+  return LOGIN.test(path);
+}
+
+const LOGIN = /\/(log-?in|sign-?in|sessions?|tokens?|auth|authenticate|session)\/?$/i;

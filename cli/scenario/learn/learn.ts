@@ -97,6 +97,7 @@ class Rehearsal {
   readonly #pool = new Pool();
   readonly #options: LearnOptions;
   readonly #failures = new Map<Operation, string>();
+  readonly #successes = new Map<Operation, number>();
   /** The values in the paths of deleted records, by the operation that deleted them. */
   readonly #deleted = new Map<Operation, { values: ReadonlySet<unknown>; makers: Set<string> }>();
   /** The operation after which the first login was refused. */
@@ -128,10 +129,12 @@ class Rehearsal {
   }
 
   controlOf(operation: Operation): Control {
-    const isLeftOut = endsLogin(operation) || rankOf(operation) === RESETS;
-    if (isLeftOut || this.has(operation)) return { succeeded: true, reason: "" };
-    const why = this.#failures.get(operation) ?? "was not sent";
-    return { succeeded: false, reason: `${keyOf(operation)} ${why}` };
+    const status = this.#successes.get(operation);
+    if (status !== undefined) {
+      return { succeeded: true, reason: "", by: { in: "rehearsal", status } };
+    }
+    const why = this.#failures.get(operation) ?? whyLeftOut(operation);
+    return { succeeded: false, reason: `${keyOf(operation)} ${why}`, by: null };
   }
 
   /** Reads the lists once more, after records were made. */
@@ -270,6 +273,7 @@ class Rehearsal {
         const own_name = this.#pool.ownOf(inPath.map(({ name }) => name), owner);
         const own_field = this.#pool.ownOf(bodyFields(operation).map(([name]) => name), owner);
         const learned = { as: owner, owned, changes, own_name, own_field };
+        this.#successes.set(operation, exchange.status!);
         this.learned.set(operation, { ...tried, learned });
         if (operation.method === "DELETE") {
           const values = new Set(inPath.map(({ name }) => sampleOf(tried, name)));
@@ -330,6 +334,13 @@ class Rehearsal {
     }
     return exchange;
   }
+}
+
+/** Why an operation is not rehearsed. */
+function whyLeftOut(operation: Operation): string {
+  if (endsLogin(operation)) return "ends a login, and was not sent with one that others need";
+  if (rankOf(operation) === RESETS) return "changes data though it only reads, and failed";
+  return "was not sent";
 }
 
 function inPathOf({ parameters }: Operation) {

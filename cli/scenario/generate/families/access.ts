@@ -61,9 +61,19 @@ export const ACCESS: Family[] = [
 ];
 
 /** Passwords, hashes and card codes that an answer shows. */
-function secrets(operation: Operation): Story | null {
-  if (operation.method !== "GET" && operation.method !== "POST") return null;
-  const isOpen = operation.security.length === 0;
+function secrets(operation: Operation): Story[] | null {
+  const { learned, method, security } = operation;
+  if (method !== "GET" && method !== "POST") return null;
+  const isOpen = security.length === 0;
+  // A document that names no login may belong to a service that asks for one.
+  const isUser = learned !== undefined && learned.as !== null && learned.as !== "nobody";
+  return [
+    lookingFor(operation, isOpen),
+    ...(isOpen && isUser ? [lookingFor(operation, false)] : []),
+  ];
+}
+
+function lookingFor(operation: Operation, isOpen: boolean): Story {
   return {
     title: `Looking for secrets in the answer of ${nameOf(operation)}`,
     who: `${

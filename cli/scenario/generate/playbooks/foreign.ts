@@ -7,14 +7,28 @@ import { freshRequest, made, on, pathOn, type Resource, tell } from "./resource.
 
 const TWO_USERS = ["Two users, alice and bob, who share nothing (--as alice=… --as bob=…)"];
 
+/** The two logins of a playbook. */
+export interface Users {
+  alice: string;
+  bob: string;
+}
+
+/** The first two logins of a run stand for Alice and Bob, unless two have these names. */
+export function usersOf(identities: readonly string[]): Users {
+  const isNamed = identities.includes("alice") && identities.includes("bob");
+  const [alice = "alice", bob = "bob"] = isNamed || identities.length < 2 ? [] : identities;
+  return { alice, bob };
+}
+
 /** Parts of an address that name what belongs to one user. */
 const PRIVATE =
   /(^|[/_-])(orders?|invoices?|payments?|accounts?|wallets?|carts?|baskets?|transfers?|transactions?|messages?|notes?|mails?|inbox|addresses|profiles?|bookings?|reservations?|subscriptions?|prescriptions?|patients?|payslips?|statements?|secrets?|credentials?|loans?|drafts?|purchases?|vehicles?|(virtual|credit|debit|bank|gift|payment)[_-]?cards?)(?=[/_-]|$)/i;
 
 /** Another user reads, changes, deletes or acts on the record of the first. */
-export function foreignRecord(resource: Resource): Draft[] {
+export function foreignRecord(resource: Resource, users: Users): Draft[] {
   const { read, update, remove, actions } = resource;
   if (!read || read.security.length === 0) return [];
+  const { alice, bob } = users;
   const touched = [read, update, remove, ...actions].filter((one) => one !== null);
   return touched.map((operation) =>
     tell(operation, {
@@ -28,21 +42,21 @@ export function foreignRecord(resource: Resource): Draft[] {
       failures: ["Bob reads or changes what belongs to Alice"],
       priority: "critical",
     }, {
-      identities: ["alice", "bob"],
+      identities: [alice, bob],
       steps: [
-        ...made(resource, { as: "alice" }),
-        on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"], as: "alice" }),
-        ...bobLooks(resource, operation),
+        ...made(resource, { as: alice }),
+        on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"], as: alice }),
+        ...bobLooks(resource, operation, bob),
         on(resource, operation, {
           name: "bob tries",
           denied: true,
           ...guardOf(resource, operation),
-          as: "bob",
+          as: bob,
         }),
         // Only a request that works for Alice shows that Bob was refused for who he is.
         ...(operation === read
           ? []
-          : [on(resource, operation, { name: "alice does it", control: true, as: "alice" })]),
+          : [on(resource, operation, { name: "alice does it", control: true, as: alice })]),
       ],
     })
   );
@@ -53,20 +67,20 @@ const READS = "bob reads it";
 const PARENT = "bob reads what it belongs to";
 
 /** The requests by which Bob finds out whether the record is meant for everybody. */
-function bobLooks(resource: Resource, operation: Operation): PlaybookStep[] {
+function bobLooks(resource: Resource, operation: Operation, bob: string): PlaybookStep[] {
   const { read, list, parent, actions } = resource;
   const isAction = actions.includes(operation);
   if (operation !== read && !isAction) return [];
   return [
-    ...(list ? [on(resource, list, { name: LISTS, probe: true, as: "bob" })] : []),
-    ...(parent?.read ? [aboveOf(parent.read, parent.parameter)] : []),
-    ...(isAction ? [on(resource, read!, { name: READS, probe: true, as: "bob" })] : []),
+    ...(list ? [on(resource, list, { name: LISTS, probe: true, as: bob })] : []),
+    ...(parent?.read ? [aboveOf(parent.read, parent.parameter, bob)] : []),
+    ...(isAction ? [on(resource, read!, { name: READS, probe: true, as: bob })] : []),
   ];
 }
 
-function aboveOf(read: Operation, parameter: string): PlaybookStep {
+function aboveOf(read: Operation, parameter: string, bob: string): PlaybookStep {
   const { path, headers, method } = sampleRequest(read, { [parameter]: "{{parent}}" });
-  return { method, path, headers, name: PARENT, probe: true, as: "bob" };
+  return { method, path, headers, name: PARENT, probe: true, as: bob };
 }
 
 /** A change is never for everybody; a reading or an action such as a vote may be. */
@@ -87,7 +101,7 @@ function guardOf(
 }
 
 /** Different refusals (403, 404) tell a user which records of others exist. */
-export function existenceLeak(resource: Resource): Draft[] {
+export function existenceLeak(resource: Resource, { alice, bob }: Users): Draft[] {
   const { read } = resource;
   // A document that names 403 tells it on purpose.
   if (!read || read.security.length === 0 || read.statuses.includes(403)) return [];
@@ -104,15 +118,15 @@ export function existenceLeak(resource: Resource): Draft[] {
     failures: ["Ids, and so customers or invoices, can be counted"],
     priority: "low",
   }, {
-    identities: ["alice", "bob"],
+    identities: [alice, bob],
     steps: [
-      ...made(resource, { as: "alice" }),
-      on(resource, read, { name: "bob asks", setup: true, expect: ["4xx"], as: "bob" }),
+      ...made(resource, { as: alice }),
+      on(resource, read, { name: "bob asks", setup: true, expect: ["4xx"], as: bob }),
       on(resource, read, {
         name: "bob asks for nothing",
         status_as: "bob asks",
         path: pathOn(resource, read, unknown),
-        as: "bob",
+        as: bob,
       }),
     ],
   })];
@@ -127,7 +141,7 @@ function unknownId(resource: Resource, read: Operation): string | null {
 }
 
 /** An ordinary user calls an operation below `/admin`. */
-export function adminOnly(operation: Operation): Draft[] {
+export function adminOnly(operation: Operation, { bob }: Users): Draft[] {
   if (operation.security.length === 0 || !/\/admin(\/|$)/i.test(operation.path)) return [];
   return [tell(operation, {
     family: "admin_only",
@@ -140,13 +154,13 @@ export function adminOnly(operation: Operation): Draft[] {
     failures: ["Whoever is logged in can do what administrators can"],
     priority: "critical",
   }, {
-    identities: ["bob"],
-    steps: [{ ...sampleRequest(operation), name: "bob tries", as: "bob", denied: true }],
+    identities: [bob],
+    steps: [{ ...sampleRequest(operation), name: "bob tries", as: bob, denied: true }],
   })];
 }
 
 /** A list shows a record that its reader may not read. */
-export function foreignList(resource: Resource): Draft[] {
+export function foreignList(resource: Resource, { alice, bob }: Users): Draft[] {
   const { read, list } = resource;
   if (!list || !read || read.security.length === 0) return [];
   return [tell(list, {
@@ -160,21 +174,21 @@ export function foreignList(resource: Resource): Draft[] {
     failures: ["The list leaks what the record itself protects"],
     priority: "critical",
   }, {
-    identities: ["alice", "bob"],
+    identities: [alice, bob],
     steps: [
-      ...made(resource, { as: "alice" }),
+      ...made(resource, { as: alice }),
       on(resource, read, {
         name: "bob may not read it",
         setup: true,
         expect: [403, 404],
-        as: "bob",
+        as: bob,
       }),
       on(resource, list, {
         name: "bob lists",
         expect: ["2xx", "4xx"],
         hides: "{{id}}",
         path: longestList(list, pathOn(resource, list)),
-        as: "bob",
+        as: bob,
       }),
     ],
   })];

@@ -1,4 +1,5 @@
 import { type Draft, nameOf } from "../family.ts";
+import { isLoginPath } from "../names.ts";
 import {
   bodyFields,
   bodyWith,
@@ -11,7 +12,6 @@ import {
 } from "../operation.ts";
 import { tell } from "./resource.ts";
 
-const LOGIN = /\/(log-?in|sign-?in|sessions?|tokens?|auth|authenticate|session)\/?$/i;
 const TOKEN = "text:/token|text:/access_token|text:/accessToken|text:/jwt|text:/session_token|" +
   "text:/sessionToken|text:/data/token|text:/data/access_token";
 
@@ -53,7 +53,7 @@ export function staleToken(operations: Operation[]): Draft[] {
 function isLogin(operation: Operation): boolean {
   const { method, path, security } = operation;
   const asksSecret = bodyFields(operation).some(([name]) => /pass|secret|pin|code/i.test(name));
-  return method === "POST" && security.length === 0 && LOGIN.test(path) && asksSecret;
+  return method === "POST" && security.length === 0 && isLoginPath(path) && asksSecret;
 }
 
 function isPlainRead({ method, path, security, parameters }: Operation): boolean {
@@ -69,7 +69,9 @@ const ATTEMPTS = 20;
 
 /** Wrong passwords in a row, which a service limits. */
 export function loginLimit(operations: Operation[]): Draft[] {
-  return operations.filter((one) => one.method === "POST" && LOGIN.test(one.path) && hasFields(one))
+  return operations.filter((one) =>
+    one.method === "POST" && isLoginPath(one.path) && hasFields(one)
+  )
     .flatMap((login) => {
       const names = bodyFields(login).map(([name]) => name);
       const word = names.find((name) => PASSWORD.test(name));
@@ -157,7 +159,9 @@ function zerosLike(sample: unknown, { pattern, maxLength }: Schema): string {
 
 /** A login that refuses unknown users in another way than wrong passwords. */
 export function enumeration(operations: Operation[]): Draft[] {
-  return operations.filter((one) => one.method === "POST" && LOGIN.test(one.path) && hasFields(one))
+  return operations.filter((one) =>
+    one.method === "POST" && isLoginPath(one.path) && hasFields(one)
+  )
     .flatMap((login) => {
       const sample = objectSample(login);
       const user = bodyFields(login).map(([name]) => name).find((name) => USER.test(name));

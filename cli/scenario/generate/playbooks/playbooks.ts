@@ -13,6 +13,7 @@ import {
   foreignList,
   foreignRecord,
   foreignValue,
+  usersOf,
 } from "./foreign.ts";
 import { pagination } from "./lists.ts";
 import { codeLimit, enumeration, loginLimit, staleToken } from "./logins.ts";
@@ -40,7 +41,8 @@ export function playbookDrafts(
   identities: readonly string[] = [],
   tries: readonly Try[] = [],
 ): Draft[] {
-  const foreign = resourcesOf(operations).flatMap(foreignRecord);
+  const users = usersOf(identities);
+  const foreign = resourcesOf(operations).flatMap((one) => foreignRecord(one, users));
   const guarded = new Set(foreign.map(({ operation }) => operation));
   return [
     ...foreign,
@@ -50,8 +52,8 @@ export function playbookDrafts(
     ...resourcesOf(operations).flatMap((resource) => [
       ...useAfterDelete(resource),
       ...privilegedCreate(resource),
-      ...foreignList(resource),
-      ...existenceLeak(resource),
+      ...foreignList(resource, users),
+      ...existenceLeak(resource, users),
       ...failedWrite(resource),
       ...lostUpdate(resource),
       ...putTwice(resource),
@@ -59,7 +61,7 @@ export function playbookDrafts(
       ...unknownRecord(resource),
     ]),
     ...operations.flatMap((operation) => [
-      ...adminOnly(operation),
+      ...adminOnly(operation, users),
       ...sameKeyTwice(operation),
       ...sameKeyForTwo(operation),
       ...sameKeyAtOnce(operation),
