@@ -208,7 +208,9 @@ function evaluateUnit(
   findings: Finding[],
 ): void {
   for (const finding of judgeUnit(policy, unit, evaluated, may_be_gate)) {
-    findings.push({ ...finding, text: unit.text, about: { unit } });
+    finding.text = unit.text;
+    finding.about = { unit };
+    findings.push(finding);
   }
 }
 

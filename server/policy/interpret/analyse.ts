@@ -38,16 +38,21 @@ export function analyse(source: string, setting: Setting): CommandAnalysis {
   return recorder.found;
 }
 
+/** The outermost call. It has every field, so all copies of it share one shape and are cheap. */
 function topCall(source: string, { cwd, user_home }: Setting): Call {
   return {
     shell: new Shell(cwd, user_home),
     stdin: "",
+    source: undefined,
     pipes: [],
     depth: 0,
     remote: false,
     supposed: false,
+    guessed: undefined,
     task: false,
+    repeated: undefined,
     text: source.slice(0, 400),
+    found: undefined,
   };
 }
 

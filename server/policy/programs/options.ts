@@ -181,9 +181,14 @@ function readLong(arg: string, queue: Queue, grammar: Spec, parsed: Parsed): voi
 function findLong(written: string, grammar: Spec): Option | undefined {
   const exact = grammar.long.get(written);
   if (exact || written === "" || !isStatic(written)) return exact;
-  const found = new Set<Option>();
-  for (const [name, option] of grammar.long) if (name.startsWith(written)) found.add(option);
-  return found.size === 1 ? [...found][0] : undefined;
+  let only: Option | undefined;
+  for (const name of grammar.long.keys()) {
+    if (!name.startsWith(written)) continue;
+    const option = grammar.long.get(name);
+    if (only !== undefined && only !== option) return undefined;
+    only = option;
+  }
+  return only;
 }
 
 function readCluster(letters: string, queue: Queue, grammar: Spec, parsed: Parsed): void {
