@@ -12,6 +12,7 @@ export default defineConfig({
     // Real processes, sockets and kills: one in thousands may lose a race against a busy machine. A
     // landing may not hang on that; what really fails does so three times. Locally nothing is retried.
     retry: process.env["CI"] ? 2 : 0,
+    expect: { poll: { timeout: 60_000 } },
     pool: "forks",
     maxWorkers: 3,
     // Under Bun vitest loses Zod's exports unless it transforms that package itself.

@@ -146,7 +146,7 @@ test(
     rmSync(join(stage.folder, "p10"), { recursive: true });
     stage.write("gate.config.json", "{ broken", "p21");
     // The page checks them in turns, a few seconds apart.
-    await banner(page).getByText("Everything in p21 is denied").waitFor({ timeout: 25_000 });
+    await banner(page).getByText("Everything in p21 is denied").waitFor();
     for (const name of names) await stage.gate.daemon.projects.remove(name, testCaller("reviewer"));
   },
   60_000,

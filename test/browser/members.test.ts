@@ -55,7 +55,7 @@ async function setPassphrase(page: Page, passphrase: string): Promise<void> {
   await page.keyboard.press("Tab");
   await page.keyboard.type(passphrase);
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Unlocked: lock" }).waitFor({ timeout: 30_000 });
+  await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
   await page.locator("dialog").waitFor({ state: "detached" });
 }
 

@@ -64,7 +64,7 @@ test("a hidden page shows a notification for a new held action, after a person c
   await stage.hold("new.txt", "x");
   // deno-lint-ignore no-explicit-any
   const shown = () => page.evaluate(() => (globalThis as any).shown as string[]);
-  await expect.poll(shown, { timeout: 8000 })
+  await expect.poll(shown)
     .toEqual(["An action waits for your decision: Write src/new.txt"]);
   await expect.poll(() => page.title()).toMatch(/^\(2\) /);
 });

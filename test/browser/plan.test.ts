@@ -39,7 +39,7 @@ test("the card of a plan shows each step with its diff, and one approval covers 
     await page.keyboard.press("a");
     return (await stage.detail(plan.id)).status;
   };
-  await expect.poll(press, { timeout: 8000 }).toBe("approved");
+  await expect.poll(press).toBe("approved");
   const first = await stage.submit(STEPS[0]!.tool, STEPS[0]!.input);
   expect(first).toMatchObject({ status: "approved", decision: { lease_id: plan.id } });
   await page.goto(`${stage.gate.url}/actions/${plan.id}?project=my-app`);

@@ -26,7 +26,7 @@ async function setPassphrase(page: Page): Promise<void> {
   await page.keyboard.press("Tab");
   await page.keyboard.type(PASSPHRASE);
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Unlocked: lock" }).waitFor({ timeout: 20_000 });
+  await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
   await page.locator("dialog").waitFor({ state: "detached" });
 }
 
@@ -96,7 +96,7 @@ describe("a passphrase", () => {
     await page.getByRole("dialog", { name: /^Unlock/ }).waitFor();
     await page.keyboard.type(PASSPHRASE);
     await page.keyboard.press("Enter");
-    await page.getByText("approval_routes.json is in force").waitFor({ timeout: 20_000 });
+    await page.getByText("approval_routes.json is in force").waitFor();
     expect(await stage.api("GET", "/api/approval-routes")).toMatchObject({
       items: [{ id: "src" }],
       problem: null,
@@ -124,12 +124,12 @@ describe("a passphrase", () => {
     await page.keyboard.type("wrong horse battery");
     await page.keyboard.press("Enter");
     expect(await progress).toBe("Checking the passphrase");
-    await dialog.getByText("This is not your passphrase").waitFor({ timeout: 20_000 });
+    await dialog.getByText("This is not your passphrase").waitFor();
     expect(onDisk("src/locked.ts")).toBe(false);
     // The wrong passphrase is selected, so that typing replaces it.
     await page.keyboard.type(PASSPHRASE);
     await page.keyboard.press("Enter");
-    await dialog.waitFor({ state: "detached", timeout: 20_000 });
+    await dialog.waitFor({ state: "detached" });
     await written("locked.ts");
     await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
   });
@@ -150,7 +150,7 @@ describe("a passphrase", () => {
     await page.getByRole("dialog", { name: "Unlock this page" }).waitFor();
     await page.keyboard.type(PASSPHRASE);
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Unlocked: lock" }).waitFor({ timeout: 20_000 });
+    await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
     await page.keyboard.press("t");
     await page.keyboard.press("l");
     await page.getByRole("button", { name: "Locked: unlock" }).waitFor();
@@ -188,7 +188,7 @@ describe("a passphrase", () => {
     await page.getByRole("dialog", { name: "Unlock to approve 3 actions" }).waitFor();
     await page.keyboard.type(PASSPHRASE);
     await page.keyboard.press("Enter");
-    await page.getByText("Approved 3 actions").waitFor({ timeout: 20_000 });
+    await page.getByText("Approved 3 actions").waitFor();
     const { events } = await stage.api("GET", "/api/audit/export?format=json");
     const proofs = events.filter(({ type }: AuditEvent) => type === "action.approved")
       .map(({ data }: AuditEvent) =>
@@ -224,7 +224,7 @@ describe("a passphrase", () => {
       Object.assign(globalThis, { turns });
     });
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Unlocked: lock" }).waitFor({ timeout: 20_000 });
+    await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
     const turns = await page.evaluate(() => (globalThis as unknown as { turns: number[] }).turns);
     const pauses = turns.slice(1).map((turn, i) => turn - turns[i]!);
     // A busy machine lengthens every pause and the whole alike; one blocking task would be most of it.
@@ -325,10 +325,10 @@ describe("a passphrase", () => {
     await page.getByLabel("The same passphrase again").fill("another good phrase");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Unlock to replace the key that approves" })
-      .waitFor({ timeout: 20_000 });
+      .waitFor();
     await page.keyboard.type(PASSPHRASE);
     await page.keyboard.press("Enter");
-    await page.getByText("The passphrase is set").waitFor({ timeout: 20_000 });
+    await page.getByText("The passphrase is set").waitFor();
     const second = (await stage.api("GET", "/api/proof")).enrolled[0].key_id;
     expect(second).not.toBe(first);
     await page.getByText(second).waitFor();
@@ -470,7 +470,7 @@ describe("a passkey", () => {
     await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
     const before = await counted();
     await approve.click();
-    await page.getByText("Approved 3 actions").waitFor({ timeout: 20_000 });
+    await page.getByText("Approved 3 actions").waitFor();
     expect(await counted()).toBe(before + 1);
     const { events } = await stage.api("GET", "/api/audit/export?format=json");
     const proofs = events.filter(({ type }: AuditEvent) => type === "action.approved").slice(-3)

@@ -151,7 +151,7 @@ export class Stage {
     });
     this.#contexts.push(context);
     const page = await context.newPage();
-    page.setDefaultTimeout(8000);
+    page.setDefaultTimeout(30_000);
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.message}`));
     page.on("dialog", (dialog) => this.complaints.push(`dialog: ${dialog.message()}`));
     page.on("console", (message) => {

@@ -89,7 +89,7 @@ describe.sequential(`plans and notifications, on ${SUBJECT}`, () => {
       type: "action.held",
       data: { action_id: data.action_id },
     });
-    await expect.poll(() => mails.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => mails.length).toBe(2);
     expect(mails[1]).toContain("An action waits for your decision");
     await new Promise<void>((resolve) => smtp.close(() => resolve()));
   });

@@ -13,7 +13,7 @@ import { type GatedProject, openGatedProject } from "../gated_project.ts";
 /** Other agents may run on this machine. */
 const SESSION = `s-${crypto.randomUUID()}`;
 
-const WAIT = { timeout: 30_000, interval: 100 };
+const WAIT = { timeout: 60_000, interval: 100 };
 
 let gated: GatedProject;
 const started: number[] = [];

@@ -41,7 +41,7 @@ test("pending shows who answered, who is asked, until when, and whom else", asyn
   await vi.waitFor(async () => {
     expect(await gated.json("pending", "--escalations", "--json"))
       .toMatchObject([{ action_id: id, route_id: "deploys", level: 1, to: ["ben"] }]);
-  }, { timeout: 20_000, interval: 100 });
+  }, { timeout: 60_000, interval: 100 });
   const { stdout } = await gated.good("pending", "--routed", "--project", "web");
   expect(stdout).toMatch(
     new RegExp(

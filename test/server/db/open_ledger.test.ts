@@ -304,7 +304,7 @@ describe("a derivable commit", () => {
     expect(durable).toEqual(published);
     await ledger.commit(derivable(2));
     expect(durable).toHaveLength(1);
-    await vi.waitFor(() => expect(durable).toEqual(published), 5_000);
+    await vi.waitFor(() => expect(durable).toEqual(published), 60_000);
     expect(ledger.durable).toEqual(ledger.head);
   });
 

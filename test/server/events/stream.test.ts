@@ -114,7 +114,7 @@ test("old events are pruned, and a cursor before them returns null", async () =>
   const { stream, database, append } = await openStream({ keep: 10, prune_every: 5, unsaved: 99 });
   append(40);
   const rows = () => database.all("SELECT count(*) AS n FROM stream");
-  await vi.waitFor(async () => expect(await rows()).toEqual([{ n: 10 }]), 10_000);
+  await vi.waitFor(async () => expect(await rows()).toEqual([{ n: 10 }]), 60_000);
   expect(await stream.since(29, 100)).toBeNull();
   expect(seqs(await stream.since(30, 100))).toEqual([31, 32, 33, 34, 35, 36, 37, 38, 39, 40]);
 });
@@ -130,7 +130,7 @@ test("append() neither blocks nor grows without bound while the registry is read
   await vi.waitFor(() =>
     expect(warnings).toContain(
       "Cannot save events for readers that resume",
-    ), 10_000);
+    ), 60_000);
   expect(await stream.since(2, 100)).toBeNull();
   expect(seqs(await stream.since(3, 100))).toEqual([4, 5, 6, 7, 8]);
   await database.all("PRAGMA query_only = OFF");

@@ -66,7 +66,7 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
       `os.symlink('${key}', 'src/a.txt'); open('src/ready', 'w').close()\n` +
       "while not os.path.exists('src/go'): time.sleep(0.01)\"";
     const swapping = other(swap, { wait_ms: 30_000 });
-    await vi.waitFor(() => expect(existsSync(join(gate.root, "src/ready"))).toBe(true), 10_000);
+    await vi.waitFor(() => expect(existsSync(join(gate.root, "src/ready"))).toBe(true), 60_000);
     const proved = await run("wc -l src/ready", { wait_ms: 15_000 });
     expect(proved).toMatchObject({
       execution: "succeeded",
@@ -154,7 +154,7 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     const reading = run("sleep 1 && cat src/a.txt", { wait_ms: 15_000 });
     await vi.waitFor(async () => {
       expect((await gate.audit()).some(({ type }) => type === "action.started")).toBe(true);
-    }, 10_000);
+    }, 60_000);
     const swapped = await other(
       `python3 -c "import os; os.unlink('src/a.txt'); os.symlink('${key}', 'src/a.txt')"`,
       { wait_ms: 15_000 },

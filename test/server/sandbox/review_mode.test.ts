@@ -60,7 +60,7 @@ async function runApproved(gate: TestGate, command: string): Promise<Done> {
     const { items: [one] } = await gate.project.actions.list({ status: "pending" });
     expect(one).toBeDefined();
     return one!;
-  }, { timeout: 10_000, interval: 50 });
+  }, { timeout: 60_000, interval: 50 });
   expect(found.decision.sandbox).toMatchObject({ held_back: true });
   expect(await decide(gate, found.id, "approve")).toMatchObject({ status: 200 });
   return await running;
@@ -283,7 +283,7 @@ describe.runIf(ENGINE !== null)("sandbox.mode review", () => {
     );
     const isStarted = async () =>
       expect((await gate.audit()).map(({ type }) => type)).toContain("action.started");
-    await vi.waitFor(isStarted, { timeout: 20_000, interval: 50 });
+    await vi.waitFor(isStarted, { timeout: 60_000, interval: 50 });
     gate.write("src/b.txt", "PERSON");
     const { held, message } = await running;
     expect(held).toMatchObject({ files: 1, left_out: { count: 1 } });
