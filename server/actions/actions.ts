@@ -46,11 +46,13 @@ import type {
   ResultInput,
   RollbackInput,
   RollbackResult,
+  ShownImage,
   SubmitInput,
   WaitInput,
 } from "./schema.ts";
 import { isSettled, resultOf } from "./show/answer.ts";
 import { detailOf } from "./show/detail.ts";
+import { imageOf } from "./show/image.ts";
 import { Waiters } from "./show/waiters.ts";
 import { type ActionRow, listHeld, listRunning, listUnstarted, publicOf } from "./store.ts";
 import { type NativeCall, submitNative } from "./submit/native.ts";
@@ -309,6 +311,10 @@ export class Actions {
 
   async detail(id: string): Promise<ActionDetail> {
     return await detailOf(this.#services, id);
+  }
+
+  async image(id: string, sha256: string): Promise<ShownImage> {
+    return await imageOf(this.#services, id, sha256);
   }
 
   async status(id: string): Promise<ActionStatusView> {

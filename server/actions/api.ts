@@ -20,6 +20,7 @@ import {
   ResultInput,
   RollbackInput,
   RollbackResult,
+  ShownImage,
   SubmitInput,
   WaitInput,
 } from "./schema.ts";
@@ -72,6 +73,14 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
     const detail = await c.var.project.actions.detail(c.req.param("id"));
     return c.json(asSeenBy(c.var.caller, detail));
   })
+  .get(
+    "/:id/images/:sha256",
+    describe("Get a file of an action as an image", ShownImage),
+    async (c) => {
+      const { id, sha256 } = c.req.param();
+      return c.json(await c.var.project.actions.image(id, sha256));
+    },
+  )
   .get("/:id/status", describe("Get the status of an action", ActionStatusView), async (c) => {
     return c.json(await c.var.project.actions.status(c.req.param("id")));
   })

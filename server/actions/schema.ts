@@ -507,6 +507,16 @@ export const ActionDetail = Detail.extend({
 });
 export type ActionDetail = z.infer<typeof ActionDetail>;
 
+/** A file of an action as an image: its type and size by its first bytes, its content in base64. */
+export const ShownImage = z.object({
+  type: z.enum(["image/png", "image/jpeg", "image/gif", "image/webp"]),
+  width: z.number().int(),
+  height: z.number().int(),
+  bytes: z.number().int(),
+  data: z.string().describe("base64"),
+});
+export type ShownImage = z.infer<typeof ShownImage>;
+
 /** Answer of a rollback: the rolled-back action, and the rollback as an action. */
 export const RollbackResult = z.object({
   action: Action,

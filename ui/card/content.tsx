@@ -24,7 +24,7 @@ export function Content(props: ContentProps) {
       {shown !== null && !isInHeadline(detail) && <Command command={shown} />}
       {files.length === 0 && isMoved(detail) && <Moved detail={detail} />}
       {files.length > 0
-        ? <Files {...props} files={files} hidden={hidden} />
+        ? <Files {...props} action={detail} files={files} hidden={hidden} />
         : <NoFiles reading={reading} hidden={hidden} />}
     </>
   );

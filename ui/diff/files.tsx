@@ -16,6 +16,8 @@ export interface Reading {
 }
 
 interface FilesProps {
+  /** The action whose files these are, and its project. */
+  action: { id: string; project_id: string };
   files: FileChange[];
   /** Hidden characters outside the files. */
   hidden: number;
@@ -27,7 +29,7 @@ interface FilesProps {
 const FIRST_FILES = 20;
 
 /** Shows the changes of each file, and reports when a person has seen the last one. */
-export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
+export function Files({ action, files, hidden, mode, onMode, reading }: FilesProps) {
   const [limit, setLimit] = useState(FIRST_FILES);
   const shown = useSignal<ReadonlyMap<number, Shown>>(new Map());
   const part = files.slice(0, limit);
@@ -44,6 +46,7 @@ export function Files({ files, hidden, mode, onMode, reading }: FilesProps) {
       {part.map((file, at) => (
         <FileView
           key={at}
+          action={action}
           file={file}
           mode={mode}
           onMode={at === 0 ? onMode : undefined}
@@ -86,6 +89,7 @@ interface Shown {
 }
 
 interface FileProps {
+  action: FilesProps["action"];
   file: FileChange;
   mode: DiffMode;
   /** Switches the view; undefined hides the switch. */
@@ -138,11 +142,11 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
   );
 }
 
-function WithoutDiff({ file, onShown }: FileProps) {
+function WithoutDiff({ action, file, onShown }: FileProps) {
   const isKnown = file.is_known !== false;
   const unseen = isKnown && isLargeText(file);
   useEffect(() => onShown({ hidden: 0, whole: true, unseen }), [unseen]);
-  if (isKnown) return <Opaque file={file} />;
+  if (isKnown) return <Opaque action={action} file={file} />;
   return <FileFrame path={file.path} facts={["only the agent host knows the result"]} />;
 }
 
@@ -160,7 +164,7 @@ function octalOf(mode: number): string {
 }
 
 /** Shows size and hash of a file that is not text, or too large. */
-function Opaque({ file }: { file: FileChange }) {
+function Opaque({ action, file }: Pick<FileProps, "action" | "file">) {
   const rows = [
     { name: "Now", side: file.before, hash: file.before_sha256 },
     { name: "After", side: file.after, hash: file.after_sha256 },
@@ -168,6 +172,7 @@ function Opaque({ file }: { file: FileChange }) {
   const fact = isLargeText(file) ? "too large to show here" : "not text: compare size and hash";
   return (
     <FileFrame path={file.path} facts={[fact]}>
+      {IMAGE.test(file.path ?? "") && <LazyImages action={action} file={file} />}
       <table class="opaque">
         <thead>
           <tr>
@@ -188,6 +193,16 @@ function Opaque({ file }: { file: FileChange }) {
       </table>
     </FileFrame>
   );
+}
+
+/** The name only decides whether the page asks; the daemon looks at the content. */
+const IMAGE = /\.(?:png|jpe?g|gif|webp)$/i;
+
+function LazyImages({ action, file }: Pick<FileProps, "action" | "file">) {
+  const { value, failed } = useLazy(() => import("./images.tsx"));
+  const Images = value?.default;
+  if (!Images) return <Waiting failed={failed} />;
+  return <Images action={action} before={file.before_sha256} after={file.after_sha256} />;
 }
 
 /** Lists created, deleted and changed paths of a move or of a finished command. */
