@@ -13,6 +13,7 @@ import type { Caller } from "./auth/schema.ts";
 import { configApi } from "./config/api.ts";
 import type { Daemon } from "./daemon.ts";
 import { GateError } from "./errors.ts";
+import { doctorApi } from "./doctor/api.ts";
 import { eventsApi } from "./events/api.ts";
 import type { EventReaders } from "./events/readers.ts";
 import { daemonApi, globalApi } from "./global/api.ts";
@@ -74,6 +75,7 @@ export function createApi() {
     .route("/api/auth", authApi)
     .route("/api/config", configApi)
     .route("/api/daemon", daemonApi)
+    .route("/api/doctor", doctorApi)
     .route("/api/escalations", escalationsApi)
     .route("/api/events", eventsApi)
     .route("/api/global", globalApi)
@@ -111,6 +113,7 @@ type Routes =
   | typeof authApi
   | typeof configApi
   | typeof daemonApi
+  | typeof doctorApi
   | typeof eventsApi
   | typeof globalApi
   | typeof grantsApi

@@ -20,6 +20,7 @@ import { Config } from "./config/config.ts";
 import { Configs } from "./config/configs.ts";
 import { SOLE_MEMBER } from "./auth/schema.ts";
 import { MACHINE_ID, VERSION } from "./constants.ts";
+import { Doctor } from "./doctor/doctor.ts";
 import type { Environment } from "./environment.ts";
 import { listDamaged } from "./db/health.ts";
 import { type OwnerLock, takeOwnership } from "./db/owner.ts";
@@ -77,6 +78,7 @@ export class Daemon {
   readonly routes: ApprovalRoutes;
   readonly workspaces: Workspaces;
   readonly monitor: AgentMonitor;
+  readonly doctor: Doctor;
   readonly notifications: Notifications;
   readonly #environment: Environment;
   readonly #started: number;
@@ -125,6 +127,14 @@ export class Daemon {
     });
     this.monitor = this.#createMonitor(environment, parts.machine);
     const { stream, configs, projects, team } = parts;
+    this.doctor = new Doctor({
+      ...{ environment, port },
+      env: parts.machine?.env ?? ownEnvironment(),
+      record: async (event) => {
+        const { ledger } = await projects.get(MACHINE_ID);
+        await ledger.commit({ statements: [], events: [event] });
+      },
+    });
     this.notifications = new Notifications({
       ...{ environment, port, bus: parts.bus, stream, configs },
       registry: parts.registry.database,
@@ -332,6 +342,7 @@ export class Daemon {
 
   async #close(): Promise<void> {
     await this.monitor.close();
+    await this.doctor.close();
     await this.notifications.close();
     await this.projects.close();
     this.#journal?.flush();

@@ -7,7 +7,7 @@ import { openTokens, readOwners } from "./auth/tokens.ts";
 import { createApp } from "./app.ts";
 import { DEFAULT_PORT } from "./constants.ts";
 import type { Environment } from "./environment.ts";
-import { Daemon } from "./daemon.ts";
+import { Daemon, type DaemonOptions } from "./daemon.ts";
 import { GateError } from "./errors.ts";
 import { EventReaders } from "./events/readers.ts";
 import { createGuard } from "./guard.ts";
@@ -28,6 +28,8 @@ export interface StartOptions {
   prepare?: (daemon: Daemon) => Promise<void>;
   /** Shorter time-outs, for tests. */
   timeouts?: Partial<Timeouts>;
+  /** The machine that the daemon looks at; only tests set it. */
+  machine?: DaemonOptions["machine"];
 }
 
 /** A running gate. */
@@ -71,7 +73,7 @@ export async function startGate(options: StartOptions): Promise<Gate> {
 }
 
 async function openGate(
-  { environment, auth, project, prepare }: StartOptions,
+  { environment, auth, project, prepare, machine }: StartOptions,
   listening: Listening,
   open: (guard: Guard) => void,
 ): Promise<Gate> {
@@ -86,6 +88,7 @@ async function openGate(
     project: project ?? null,
     open: auth === "none",
     owner: owners.reviewer!,
+    machine,
   });
   const credentials = new Credentials(tokens, keys, {
     open: auth === "none",

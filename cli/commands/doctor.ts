@@ -2,7 +2,7 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../server/constants.ts";
 import { runChecks } from "../doctor/checks.ts";
 import { gatherContext } from "../doctor/context.ts";
-import type { DoctorReport, Finding } from "../doctor/schema.ts";
+import type { DoctorReport, Finding } from "../../server/doctor/schema.ts";
 import { EXIT, Exit } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";

@@ -8,7 +8,7 @@ import { type CheckContext, Findings } from "./context.ts";
 import { checkProof } from "./proof.ts";
 import { checkBlocks, checkQuotas, checkSeen } from "./record.ts";
 import { checkSandbox } from "./sandbox.ts";
-import type { Finding } from "./schema.ts";
+import type { Finding } from "../../server/doctor/schema.ts";
 import { checkService } from "./service.ts";
 import { checkClock, checkDisk } from "./system.ts";
 

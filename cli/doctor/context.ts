@@ -4,7 +4,7 @@ import type { Io } from "../io.ts";
 import { type Place, placeOf } from "../place.ts";
 import { findRoot } from "../project.ts";
 import { askDaemon } from "../service/take_over.ts";
-import type { Finding } from "./schema.ts";
+import type { Finding } from "../../server/doctor/schema.ts";
 
 /** The state that the checks read. They start and change nothing. */
 export interface CheckContext {
@@ -45,27 +45,36 @@ export class Findings {
   }
 
   ok(message: string): void {
-    this.#add("ok", message, null);
+    this.#add("ok", message, { fix: null, mend: null });
   }
 
-  warn(message: string, fix: string | null = null): void {
-    this.#add("warning", message, fix);
+  warn(message: string, fix: string | null = null, mend: Finding["mend"] = null): void {
+    this.#add("warning", message, { fix, mend });
   }
 
-  fail(message: string, fix: string | null = null): void {
-    this.#add("problem", message, fix);
+  fail(message: string, fix: string | null = null, mend: Finding["mend"] = null): void {
+    this.#add("problem", message, { fix, mend });
   }
 
   /** Adds one line for many things: names the first ones and counts the others. */
-  warnAll(things: readonly string[], what: string, fix: string): void {
+  warnAll(
+    things: readonly string[],
+    what: string,
+    fix: string,
+    mend: Finding["mend"] = null,
+  ): void {
     if (things.length === 0) return;
     const shown = things.slice(0, MOST_NAMED).join(", ");
     const more = things.length > MOST_NAMED ? ` and ${things.length - MOST_NAMED} more` : "";
-    this.warn(`${what}: ${shown}${more}`, fix);
+    this.warn(`${what}: ${shown}${more}`, fix, mend);
   }
 
-  #add(level: Finding["level"], message: string, fix: string | null): void {
-    this.list.push({ check: this.#check, level, message, fix });
+  #add(
+    level: Finding["level"],
+    message: string,
+    { fix, mend }: Pick<Finding, "fix" | "mend">,
+  ): void {
+    this.list.push({ check: this.#check, level, message, fix, mend });
   }
 }
 

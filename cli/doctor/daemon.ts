@@ -16,7 +16,11 @@ export async function checkDaemon(context: CheckContext, found: Findings): Promi
   for (const problem of daemon.problems) found.fail(problem, fixOf(problem));
   const lost = daemon.projects.filter(({ reachable }) => !reachable);
   for (const { id, roots } of lost) {
-    found.warn(`project "${id}" has no folder any more: ${roots.join(", ")}`, forget(id));
+    found.warn(`project "${id}" has no folder any more: ${roots.join(", ")}`, forget(id), {
+      kind: "page",
+      page: "projects",
+      project: null,
+    });
   }
 }
 

@@ -4,6 +4,9 @@ import { dirname, join } from "node:path";
 import { reasonOf } from "../errors.ts";
 import type { CheckContext, Findings } from "./context.ts";
 
+/** The daemon takes its folder away from other users. */
+const HOME = { kind: "home" } as const;
+
 /** Checks that the data folder exists, belongs to this user and is private. */
 export function checkHome({ place: { home } }: CheckContext, found: Findings): void {
   const stats = statSync(home, { throwIfNoEntry: false });
@@ -46,8 +49,11 @@ function checkFolder(folder: string, found: Findings): void {
   const { uid, mode } = statSync(folder);
   if (uid !== userInfo().uid) {
     found.fail(`user ${uid} owns ${folder}, not you`, `sudo chown -R "$USER" "${folder}"`);
-  } else if (mode & 0o022) found.fail(`others may write to ${folder}`, `chmod 700 "${folder}"`);
-  else if (mode & 0o055) found.warn(`others may look into ${folder}`, `chmod 700 "${folder}"`);
+  } else if (mode & 0o022) {
+    found.fail(`others may write to ${folder}`, `chmod 700 "${folder}"`, HOME);
+  } else if (mode & 0o055) {
+    found.warn(`others may look into ${folder}`, `chmod 700 "${folder}"`, HOME);
+  }
 }
 
 /** Checks that only this user can read tokens and keys, because a reader could approve actions. */
@@ -59,7 +65,7 @@ export function checkSecrets({ place: { home } }: CheckContext, found: Findings)
     const stats = lstatSync(file);
     if (!stats.isFile()) found.fail(`${file} is no plain file`, `rm "${file}"`);
     else if (platform() !== "win32" && stats.mode & 0o077) {
-      found.fail(`others may read ${file}`, `chmod 600 "${file}"`);
+      found.fail(`others may read ${file}`, `chmod 600 "${file}"`, HOME);
     }
   }
   if (found.list.length > 0) return;

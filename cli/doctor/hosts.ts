@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
+import type { Mend } from "../../server/doctor/schema.ts";
 import type { AgentHost } from "../../server/hosts/host.ts";
 import { HOSTS } from "../../server/hosts/hosts.ts";
 import { CliError } from "../errors.ts";
@@ -22,7 +23,11 @@ export function checkHosts(context: CheckContext, found: Findings): void {
       checkEntry(context, found, host, path);
     } catch (error) {
       const next = error instanceof CliError ? error.next : null;
-      found.fail(`${host.name}: ${(error as Error).message}`, next ?? setUp(host));
+      found.fail(
+        `${host.name}: ${(error as Error).message}`,
+        next ?? setUp(host),
+        next ? null : mendOf(host),
+      );
     }
   }
   if (files.length === 0) found.warn("no agent host was found", "gate global-setup --host <id>");
@@ -32,12 +37,15 @@ function checkEntry(context: CheckContext, found: Findings, host: AgentHost, pat
   const { machine, place } = context;
   const lost = lostProgram(context, knownEntry(host, path));
   const { outcome } = planRegistration(host, path, launchOf(machine, place));
-  if (lost !== null) found.fail(`${host.name} starts ${lost}, which is not there`, setUp(host));
-  else if (outcome === "added") found.warn(`${host.name} has no entry for gate`, setUp(host));
-  else if (outcome === "updated") {
+  if (lost !== null) {
+    found.fail(`${host.name} starts ${lost}, which is not there`, setUp(host), mendOf(host));
+  } else if (outcome === "added") {
+    found.warn(`${host.name} has no entry for gate`, setUp(host), mendOf(host));
+  } else if (outcome === "updated") {
     found.warn(
       `${host.name} starts gate with another command or environment: ${path}`,
       setUp(host),
+      mendOf(host),
     );
   } else found.ok(`${host.name} starts this gate`);
 }
@@ -75,4 +83,8 @@ export function checkOldEntries({ machine, roots }: CheckContext, found: Finding
 
 function setUp(host: AgentHost): string {
   return `gate global-setup --host ${host.id}`;
+}
+
+function mendOf({ id }: AgentHost): Mend {
+  return { kind: "host", host: id, enforce: false };
 }

@@ -9,7 +9,11 @@ export async function checkProof({ io, daemon }: CheckContext, found: Findings):
   const { kind, enrolled, problem, open } = status;
   if (problem !== null) return found.fail(problem, "gate proof status");
   if (kind === "none" || kind === "token") {
-    return found.warn(describeProof(status), open ? "gate daemon restart" : "gate proof set");
+    return found.warn(
+      describeProof(status),
+      open ? "gate daemon restart" : "gate proof set",
+      open ? null : { kind: "page", page: "settings", project: null },
+    );
   }
   found.ok(enrolled.map(describeKey).join(", "));
 }

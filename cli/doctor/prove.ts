@@ -20,7 +20,7 @@ import { installedHooks } from "./hooks.ts";
 import { knownEntry } from "./hosts.ts";
 import { type CheckContext, Findings } from "./context.ts";
 import { proveHook, withdraw } from "./prove_hook.ts";
-import type { Finding } from "./schema.ts";
+import type { Finding } from "../../server/doctor/schema.ts";
 
 const PROOF = "prove";
 const TIMEOUT_MS = 60_000;

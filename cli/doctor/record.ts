@@ -5,6 +5,7 @@ import { type Connection, openConnection, scopedClient } from "../daemon/connect
 import { blockedSubject, reachedQuotas } from "../daemon/limits.ts";
 import { count } from "../terminal/output.ts";
 import { findLost, witness } from "../witness/witness.ts";
+import type { Remedy } from "../../server/doctor/schema.ts";
 import type { CheckContext, Findings } from "./context.ts";
 
 const NONE_RUNS = "the running daemon knows it; none runs";
@@ -23,6 +24,7 @@ export async function checkAccepted(context: CheckContext, found: Findings): Pro
       found.warn(
         `a change of ${path} waits: what it allows is not in force until you accept it`,
         `gate config show${of}, then gate config accept${of}`,
+        pageOf("policy", id),
       );
     }
   }
@@ -42,6 +44,7 @@ export async function checkBlocks(context: CheckContext, found: Findings): Promi
         `${newest.reason}${more}`,
       `look at it: gate session blocks --project ${id}; then gate session unblock ` +
         `${newest.agent ?? newest.session_id} --project ${id}`,
+      pageOf("remediation", id),
     );
   }
   if (found.list.length === 0) found.ok("no session is blocked");
@@ -53,7 +56,11 @@ export async function checkQuotas(context: CheckContext, found: Findings): Promi
   if (connection === null) return found.ok(NONE_RUNS);
   for (const id of projectsOf(context)) {
     for (const line of await reachedQuotas(scopedClient(connection, id), Date.now())) {
-      found.warn(`in "${id}" ${line}`, `gate session list --project ${id}`);
+      found.warn(
+        `in "${id}" ${line}`,
+        `gate session list --project ${id}`,
+        pageOf("sessions", id),
+      );
     }
   }
   if (found.list.length === 0) found.ok("no agent has reached a quota in the last hour");
@@ -67,13 +74,22 @@ export async function checkSeen(context: CheckContext, found: Findings): Promise
   const known = (context.daemon?.projects ?? []).map(({ id }) => id);
   const cut = await witness(io, connection, known, { remembers: false });
   for (const { project_id, what } of [...cut, ...await findLost(io, connection, known)]) {
-    found.fail(`the audit log of "${project_id}" is not what it was: ${what}`, "gate audit verify");
+    found.fail(
+      `the audit log of "${project_id}" is not what it was: ${what}`,
+      "gate audit verify",
+      pageOf("audit", project_id),
+    );
   }
   if (found.list.length === 0) found.ok("the audit logs hold everything that terminals have seen");
 }
 
 async function connectTo({ io, daemon }: CheckContext): Promise<Connection | null> {
   return daemon && await openConnection(io, { scope: "viewer", start: false });
+}
+
+/** The page on which a person looks at it, and resolves it with a proof where one is needed. */
+function pageOf(page: Remedy["page"], project: string): Remedy {
+  return { kind: "page", page, project };
 }
 
 /** The projects whose ledger can be opened. */

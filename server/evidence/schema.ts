@@ -40,6 +40,7 @@ export const AuditType = z.enum([
   "route.removed",
   "monitor.terminated",
   "contents.dropped",
+  "machine.mended",
 ]);
 export type AuditType = z.infer<typeof AuditType>;
 

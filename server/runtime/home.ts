@@ -1,4 +1,16 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -17,6 +29,43 @@ const FOLDERS = ["keys", "logs", "projects", "run", "tokens"] as const;
 export function openHome(home: string): void {
   makePrivate(home);
   for (const name of FOLDERS) makePrivate(join(home, name));
+}
+
+/**
+ * Takes the data folder, its subfolders, the tokens and the keys away from other users. Returns the
+ * paths whose mode changed. It follows no link.
+ */
+export function closeHome(home: string): string[] {
+  // Windows has no such modes.
+  if (process.platform === "win32") return [];
+  const folders = [home, ...FOLDERS.map((name) => join(home, name))].filter((one) =>
+    existsSync(one)
+  );
+  const changed = folders.filter((folder) => narrow(folder, 0o700));
+  const secrets = ["tokens", "keys"].map((name) => join(home, name))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+  return [...changed, ...secrets.filter((file) => narrow(file, 0o600))];
+}
+
+/** Removes all rights but these from a folder or plain file. Returns whether it had others. */
+function narrow(path: string, most: number): boolean {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let file: number;
+  try {
+    file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch {
+    return false; // the checks go on to report a link, and a file that nobody can open
+  }
+  try {
+    const stats = fstatSync(file);
+    if (stats.uid !== process.getuid?.() || (!stats.isDirectory() && !stats.isFile())) return false;
+    if ((stats.mode & 0o777 & ~most) === 0) return false;
+    fchmodSync(file, stats.mode & most);
+    return true;
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Writes `daemon.json`, which tells clients where the daemon listens; it proves nothing. */

@@ -60,10 +60,11 @@ export class Stage {
   /** `proof`: "token" lets the reviewer's credential decide; "none" leaves the choice open. */
   static async open(
     projects: string[] = ["my-app"],
-    { proof = "token", auth, sandbox, ...approvals }: {
+    { proof = "token", auth, sandbox, machine, ...approvals }: {
       proof?: "token" | "none";
       auth?: "none";
       sandbox?: Environment["sandbox"];
+      machine?: StartOptions["machine"];
       unlock_seconds?: number;
     } = {},
   ): Promise<Stage> {
@@ -75,7 +76,7 @@ export class Stage {
     const clock = { ahead_ms: 0 };
     const options = optionsOf(folder, 0, clock);
     if (sandbox) options.environment.sandbox = sandbox;
-    const gate = await startGate({ ...options, ...auth && { auth } });
+    const gate = await startGate({ ...options, ...auth && { auth }, ...machine && { machine } });
     const stage = new Stage(gate, folder, await openChromium(), clock);
     for (const id of projects) await stage.addProject(id);
     return stage;

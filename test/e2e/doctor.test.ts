@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DoctorReport } from "../../cli/doctor/schema.ts";
+import { DoctorReport } from "../../server/doctor/schema.ts";
 import { HOOKED_HOSTS, HOSTS } from "../../server/hosts/hosts.ts";
 import { must, POLICIES, World } from "./world.ts";
 

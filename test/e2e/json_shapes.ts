@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DoctorReport } from "../../cli/doctor/schema.ts";
+import { DoctorReport } from "../../server/doctor/schema.ts";
 import { AnalyticsSummary, Attention } from "../../server/analytics/schema.ts";
 import { AgentSnapshot, EndedSession } from "../../server/agent_monitor/schema.ts";
 import { Action, ActionDetail, RollbackResult } from "../../server/actions/schema.ts";

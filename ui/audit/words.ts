@@ -40,6 +40,7 @@ export const TYPES: Record<AuditType, string> = {
   "route.removed": "Route removed",
   "monitor.terminated": "Process terminated",
   "contents.dropped": "Old contents dropped",
+  "machine.mended": "Finding of the checks mended",
 };
 
 /** Names an event in words: a person approves and rejects, the policy allows and blocks. */

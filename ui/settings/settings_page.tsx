@@ -1,11 +1,12 @@
 import { Skeleton } from "../parts/placeholder.tsx";
 import { proof } from "../state/proof.ts";
+import { DoctorSettings } from "./doctor_settings.tsx";
 import { NotificationSettings } from "./notification_settings.tsx";
 import { ProofSettings } from "./proof_settings.tsx";
 import { RulesSettings } from "./rules_settings.tsx";
 import { SandboxSettings } from "./sandbox_settings.tsx";
 
-/** How a person proves a decision, and the rules and the sandbox of the selected project. */
+/** How a person proves a decision, the checks of this machine, and the rules of the selected project. */
 export function SettingsPage() {
   return (
     <main class="scroll page-scroll">
@@ -13,6 +14,7 @@ export function SettingsPage() {
         <h1>Settings</h1>
       </div>
       {proof.value === null ? <Skeleton lines={6} /> : <ProofSettings status={proof.value} />}
+      <DoctorSettings />
       <NotificationSettings />
       <RulesSettings />
       <SandboxSettings />

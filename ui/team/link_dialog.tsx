@@ -1,6 +1,6 @@
-import { useSignal } from "@preact/signals";
 import type { Member } from "../../server/team/schema.ts";
 import { Button } from "../parts/button.tsx";
+import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Text } from "../parts/text.tsx";
 
@@ -12,11 +12,6 @@ interface LinkDialogProps {
 
 /** Shows a login link once. It is a credential, so nothing else keeps it. */
 export function LinkDialog({ member: { name, role }, url, onClose }: LinkDialogProps) {
-  const isCopied = useSignal(false);
-  const copy = async () => {
-    // Without the right to write the clipboard, a person copies the shown text.
-    isCopied.value = await navigator.clipboard.writeText(url).then(() => true, () => false);
-  };
   return (
     <Dialog title={`Login link for ${name}`} onClose={onClose} class="dialog-proof">
       <div class="proof-form">
@@ -28,9 +23,7 @@ export function LinkDialog({ member: { name, role }, url, onClose }: LinkDialogP
         </p>
         <p class="code-text team-url" tabIndex={0} aria-label="The link">{url}</p>
         <div class="proof-buttons">
-          <Button kind="primary" onClick={() => void copy()}>
-            {isCopied.value ? "Copied" : "Copy the link"}
-          </Button>
+          <CopyButton kind="primary" value={url}>Copy the link</CopyButton>
           <Button kind="quiet" keys="escape" onClick={onClose}>Close</Button>
         </div>
       </div>

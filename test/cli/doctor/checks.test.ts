@@ -11,7 +11,7 @@ import { createServer } from "node:net";
 import { platform } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Finding } from "../../../cli/doctor/schema.ts";
+import type { Finding } from "../../../server/doctor/schema.ts";
 import { lookForEngine } from "../../../server/sandbox/engine.ts";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
 import { snapshot } from "../hosts/stage.ts";
@@ -19,7 +19,13 @@ import { createTerminal, type TestTerminal } from "../terminal.ts";
 import { diagnose, save } from "./diagnose.ts";
 
 /** The expected finding for one fault. */
-type Expected = [check: string, level: Finding["level"], message: RegExp, fix: RegExp];
+type Expected = [
+  check: string,
+  level: Finding["level"],
+  message: RegExp,
+  fix: RegExp,
+  mend?: Finding["mend"],
+];
 
 describe("on a machine without gate data", () => {
   let terminal: TestTerminal;
@@ -115,6 +121,9 @@ describe("in a project with a running daemon", () => {
     expect(problems[1]!.fix).toContain("gate init");
   });
 
+  const ENTRY = { kind: "host", host: "cursor", enforce: false } as const;
+  const HOOKS = { ...ENTRY, enforce: true };
+
   // Each fault in a healthy gate must add exactly this finding.
   const FAULTS: [what: string, plant: () => void, finding: Expected][] = [
     [
@@ -146,6 +155,7 @@ describe("in a project with a running daemon", () => {
         "warning",
         /^a change of .*gate\.config\.json waits: what it allows is not in force/,
         /^gate config show --project web, then gate config accept --project web$/,
+        { kind: "page", page: "policy", project: "web" },
       ],
     ],
     [
@@ -165,12 +175,19 @@ describe("in a project with a running daemon", () => {
         "problem",
         /starts \/gone\/gate, which is not/,
         /^gate global-setup --host cursor$/,
+        ENTRY,
       ],
     ],
     [
       "a host without an entry",
       () => writeFileSync(cursor(), "{}"),
-      ["hosts", "warning", /Cursor has no entry for gate/, /^gate global-setup --host cursor$/],
+      [
+        "hosts",
+        "warning",
+        /Cursor has no entry for gate/,
+        /^gate global-setup --host cursor$/,
+        ENTRY,
+      ],
     ],
     [
       "a broken host settings file",
@@ -185,6 +202,7 @@ describe("in a project with a running daemon", () => {
         "warning",
         /gate does not check Cursor's own tools/,
         /^gate global-setup --enforce --host c/,
+        HOOKS,
       ],
     ],
     [
@@ -194,7 +212,13 @@ describe("in a project with a running daemon", () => {
           hooks(),
           readFileSync(hooks(), "utf8").replace('"failClosed": true', '"failClosed": false'),
         ),
-      ["hooks", "problem", /Cursor's hooks are not whole/, /^gate global-setup --enforce --host c/],
+      [
+        "hooks",
+        "problem",
+        /Cursor's hooks are not whole/,
+        /^gate global-setup --enforce --host c/,
+        HOOKS,
+      ],
     ],
     [
       "an old gate entry",
@@ -214,7 +238,7 @@ describe("in a project with a running daemon", () => {
         const text = readFileSync(file, "utf8");
         writeFileSync(file, text.replace("Follow it, and never", "Follow it or"));
       },
-      ["instructions", "warning", /AGENTS\.md/, /update-instructions/],
+      ["instructions", "warning", /AGENTS\.md/, /update-instructions/, { kind: "instructions" }],
     ],
   ];
 
@@ -222,18 +246,18 @@ describe("in a project with a running daemon", () => {
     [
       "a token that others can read",
       () => chmodSync(join(home, "tokens", "agent"), 0o644),
-      ["tokens", "problem", /others may read .*agent/, /^chmod 600 ".*agent"$/],
+      ["tokens", "problem", /others may read .*agent/, /^chmod 600 ".*agent"$/, { kind: "home" }],
     ],
     [
       "a home that others can list",
       () => chmodSync(home, 0o755),
-      ["home", "warning", /others may look into/, /^chmod 700 /],
+      ["home", "warning", /others may look into/, /^chmod 700 /, { kind: "home" }],
     ],
   ];
 
   test.each([...FAULTS, ...platform() === "win32" ? [] : POSIX_FAULTS])(
     "doctor reports %s, with a fix",
-    async (_what, plant, [check, level, message, fix]) => {
+    async (_what, plant, [check, level, message, fix, mend = null]) => {
       plant();
       const { problems } = await diagnose(gated.terminal);
       expect(problems).toEqual([{
@@ -241,6 +265,7 @@ describe("in a project with a running daemon", () => {
         level,
         message: expect.stringMatching(message),
         fix: expect.stringMatching(fix),
+        mend,
       }]);
     },
   );

@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { expect } from "vitest";
-import { DoctorReport } from "../../../cli/doctor/schema.ts";
+import { DoctorReport } from "../../../server/doctor/schema.ts";
 import type { TestTerminal } from "../terminal.ts";
 
 /** The findings of `gate doctor`; `problems` holds those that are not ok. */
