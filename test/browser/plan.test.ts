@@ -20,7 +20,7 @@ test("the card of a plan shows each step with its diff, and one approval covers 
   const page = await stage.page(`/approvals?project=my-app&id=${plan.id}`);
   const card = page.locator("article.card");
   await card.getByText("Two files <b>now</b>").waitFor();
-  const steps = card.locator(".steps > li");
+  const steps = card.locator(".plan-steps > li");
   await expect.poll(() => steps.count()).toBe(3);
   await steps.nth(2).getByText("after").waitFor();
   expect(await steps.nth(0).innerText()).toContain("two");
@@ -43,5 +43,5 @@ test("the card of a plan shows each step with its diff, and one approval covers 
   const first = await stage.submit(STEPS[0]!.tool, STEPS[0]!.input);
   expect(first).toMatchObject({ status: "approved", decision: { lease_id: plan.id } });
   await page.goto(`${stage.gate.url}/actions/${plan.id}?project=my-app`);
-  await page.locator(".steps > li").first().getByText("done").waitFor();
+  await page.locator(".plan-steps > li").first().getByText("done").waitFor();
 });

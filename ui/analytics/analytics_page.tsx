@@ -200,7 +200,7 @@ function Totals({ scope: { summary, since } }: { scope: Scope }) {
   ];
   return (
     <section aria-label="Totals">
-      <ul class="figures">
+      <ul class="analytics-figures">
         {figures.map(({ name, n, outcome }) => (
           <li key={name}>
             <a href={address.href("/actions", { outcome, decided_from: since })}>

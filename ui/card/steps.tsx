@@ -34,7 +34,7 @@ export function Steps({ detail, mode, onMode, reading }: StepsProps) {
           </>
         )}. Anything else is asked as usual.
       </p>
-      <ol class="steps">
+      <ol class="plan-steps">
         {steps.map((step, at) => (
           <li key={step.number} aria-label={`Step ${step.number}`}>
             <Step detail={detail} step={step} mode={mode} onMode={onMode} reading={readings[at]} />
