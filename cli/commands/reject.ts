@@ -1,5 +1,5 @@
 import { Command } from "@commander-js/extra-typings";
-import type { Action, RejectAllResult } from "../../server/actions/schema.ts";
+import type { Action, LineComment, RejectAllResult } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { rejectSeveral } from "../actions/decide_several.ts";
 import { collectDigest, collectIdPrefix, openAction } from "../actions/find.ts";
@@ -17,6 +17,11 @@ export function createCommand(io: Io) {
     .argument("[id...]", ACTION_ID, collectIdPrefix)
     .requiredOption("--reason <text>", "why, and what the agent should do instead")
     .option(
+      "--comment <path:line:text>",
+      "comment on a line of one action, -12 for a line before the change; repeatable",
+      collectComment,
+    )
+    .option(
       "--digest <sha256>",
       "reject only if the action still has this digest; once for each id, in their order",
       collectDigest,
@@ -29,17 +34,19 @@ export function createCommand(io: Io) {
       "after",
       examples(
         "gate reject 0199a1b2 --reason 'use the staging file'",
+        "gate reject 0199a1b2 --reason 'nearly' --comment 'src/app.ts:12: close the file'",
         "gate reject 0199a1b2 0199a1b3 --reason 'one change at a time'",
         "gate reject --session 0199a1b3-… --reason 'the agent is stuck'",
         "gate reject --all --reason 'not today'",
       ),
     )
-    .action(async (ids = [], { reason, json, session, all, project, digest }) => {
+    .action(async (ids = [], { reason, comment, json, session, all, project, digest }) => {
       const named = [ids.length > 0, session !== undefined, all === true];
       if (named.filter(Boolean).length !== 1) throw misused("give ids, --session or --all");
       if (digest !== undefined && digest.length !== ids.length) {
         throw misused("give --digest once for each id, in the order of the ids");
       }
+      if (comment !== undefined && ids.length !== 1) throw misused("--comment needs one id");
       const connection = await openConnection(io, { scope: "reviewer" });
       if (ids.length === 0) {
         const result = await rejectHeld(connection, { session, project, reason });
@@ -55,10 +62,19 @@ export function createCommand(io: Io) {
       }
       const { one, param } = await openAction(connection, ids[0]!);
       const expected = digest && { expected_digest: digest[0]! };
-      const action = await unwrap(one.reject.$post({ param, json: { reason, ...expected } }));
+      const more = { ...expected, ...comment && { comments: comment } };
+      const action = await unwrap(one.reject.$post({ param, json: { reason, ...more } }));
       if (json) return printJson(io, action);
       printRejected(io, action);
     });
+}
+
+/** Reads one `--comment` and adds it to those before it. @throws CliError */
+function collectComment(value: string, before: LineComment[] = []): LineComment[] {
+  const [, path, minus, line, text] = /^(.+?):(-?)(\d{1,8}):\s*(.*\S)\s*$/s.exec(value) ?? [];
+  if (path === undefined) throw misused(`"${value}" is no comment such as src/app.ts:12: text`);
+  const side = minus === "" ? "after" : "before";
+  return [...before, { path, line: Number(line), side, text: text! }];
 }
 
 function misused(why: string): CliError {

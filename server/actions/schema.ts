@@ -206,9 +206,21 @@ export const Approved = Action.extend({
 });
 export type Approved = z.infer<typeof Approved>;
 
+/** A comment of a person on one line of a held change. */
+export const LineComment = z.strictObject({
+  path: z.string().min(1).max(4096),
+  line: z.number().int().min(1).max(10_000_000),
+  side: z.enum(["before", "after"]).default("after"),
+  text: z.string().trim().min(1).max(2000),
+});
+export type LineComment = z.infer<typeof LineComment>;
+
 /** Body of `POST /api/actions/:id/reject`. */
 export const RejectInput = z.strictObject({
   reason: reason.optional(),
+  comments: z.array(LineComment).max(50).optional().describe(
+    "the agent reads them behind the reason, each with its file and line",
+  ),
   expected_digest: z.string().optional(),
 });
 export type RejectInput = z.infer<typeof RejectInput>;

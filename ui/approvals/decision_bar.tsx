@@ -5,7 +5,7 @@ import { Button, Key } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useLazy } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
-import { shortHash } from "../parts/words.ts";
+import { count, shortHash } from "../parts/words.ts";
 import { marks } from "./marks.ts";
 import { editableOf } from "../card/card.tsx";
 import { snoozeOf } from "./snoozes.ts";
@@ -185,6 +185,9 @@ function RejectStep({ review }: { review: Review }) {
         Reason for the agent <span class="quiet">(optional)</span>
       </label>
       <ReasonField review={review} />
+      {review.notes.value.length > 0 && (
+        <p class="quiet small">Sends {count(review.notes.value.length, "comment")} on lines too</p>
+      )}
       <div class="decision-buttons">
         <button
           type="submit"

@@ -3,6 +3,7 @@ import type {
   Action,
   ActionDetail,
   Approved,
+  LineComment,
   PermittedPlace,
 } from "../../server/actions/schema.ts";
 import type { Remember } from "../../server/grants/schema.ts";
@@ -40,6 +41,8 @@ export class Review {
   readonly busy = signal(false);
   readonly notice = signal<string | null>(null);
   readonly reason = signal("");
+  /** Comments on lines of the plan, which go with a rejection. */
+  readonly notes = signal<readonly LineComment[]>([]);
   /** The text that the person typed because the risk asks for it. */
   readonly typed = signal("");
   /** The text that an approval of this action needs has been typed, or it needs none. */
@@ -81,6 +84,7 @@ export class Review {
       this.measured.value = true;
       if (seen) this.ended.value = true;
     },
+    notes: this.notes,
   };
   readonly #decided: (action: Action) => void;
   #digest = "";
@@ -175,10 +179,11 @@ export class Review {
   reject(): void {
     if (!this.#canDecide()) return;
     const reason = this.reason.value.trim();
+    const comments = [...this.notes.value];
     void this.#send((json, id, project) =>
       api(project).api.actions[":id"].reject.$post({
         param: { id },
-        json: reason ? { ...json, reason } : json,
+        json: { ...json, ...reason && { reason }, ...comments.length > 0 && { comments } },
       }), { signs: false });
   }
 
@@ -360,7 +365,8 @@ export class Review {
     this.left.value = new Set();
     this.typed.value = "";
     this.notice.value = "The action has just changed. You see the new version." +
-      (this.draft.value === null ? "" : " Your edit is kept: press Edit to see it.");
+      (this.draft.value === null ? "" : " Your edit is kept: press Edit to see it.") +
+      (this.notes.value.length === 0 ? "" : " Your comments are kept: compare their lines.");
   }
 
   #cautionsOf(detail: ActionDetail): Caution[] {

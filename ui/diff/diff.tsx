@@ -11,7 +11,11 @@ interface DiffProps {
   after: string | null;
   mode: DiffMode;
   caption: string;
-  /** Called when the diff is on the screen; `whole` is true when every line is shown. */
+  /** Shows lines that differ only in spaces and tabs as unchanged. */
+  skips_blanks?: boolean;
+  /** Called with what a click meets. */
+  onClick?: ((target: EventTarget | null) => void) | undefined;
+  /** Called when the diff is on the screen; `whole` is true when every changed line is shown. */
   onShown?: (model: DiffModel, whole: boolean) => void;
 }
 
@@ -19,14 +23,22 @@ const FIRST_LINES = 1500;
 const MORE_LINES = 5000;
 
 /** A diff as a table. It shows every changed line, or the number of lines not shown yet. */
-export default function Diff({ before, after, mode, caption, onShown }: DiffProps) {
-  const model = useMemo(() => createDiff(before, after), [before, after]);
+export default function Diff(
+  { before, after, mode, caption, skips_blanks = false, onClick, onShown }: DiffProps,
+) {
+  const model = useMemo(
+    () => createDiff(before, after, { skips_blanks }),
+    [before, after, skips_blanks],
+  );
   const [limit, setLimit] = useState(FIRST_LINES);
   const { parts, left } = useMemo(() => take(model.parts, limit, mode), [model, limit, mode]);
-  useEffect(() => onShown?.(model, left === 0), [model, left]);
+  useEffect(() => onShown?.(model, left === 0 && model.respaced === 0), [model, left]);
   if (model.parts.length === 0) return <p class="diff-none">The content stays the same.</p>;
   return (
-    <div class={`diff diff-${mode}`}>
+    <div
+      class={`diff diff-${mode} ${onClick ? "diff-notable" : ""}`}
+      onClick={(event) => onClick?.(event.target)}
+    >
       <table>
         <caption class="visually-hidden">{caption}</caption>
         <colgroup>

@@ -20,6 +20,8 @@ export interface DiffModel {
   removed: number;
   /** Hidden characters on added lines. */
   hidden: number;
+  /** Lines that are shown as unchanged although their spaces or tabs differ. */
+  respaced: number;
   /** Facts that the lines do not show: line endings, a missing last newline. */
   facts: string[];
 }
@@ -34,20 +36,34 @@ interface Side {
   endings: string;
 }
 
-/** Compares two texts; null means that no file exists. */
-export function createDiff(before: string | null, after: string | null): DiffModel {
+/**
+ * Compares two texts; null means that no file exists. With `skips_blanks`, lines that differ only in
+ * spaces and tabs count as unchanged.
+ */
+export function createDiff(
+  before: string | null,
+  after: string | null,
+  { skips_blanks = false } = {},
+): DiffModel {
   const a = sideOf(before);
   const b = sideOf(after);
   if (a.endings === "CRLF" && b.endings === "CRLF") stripReturns(a, b);
-  const { changes, isRough } = findChanges(a.lines, b.lines);
+  const keysOf = ({ lines }: Side) => skips_blanks ? lines.map(withoutBlanks) : lines;
+  const { changes, isRough } = findChanges(keysOf(a), keysOf(b));
   const lines = withLastLine(changed(a.lines, b.lines, changes), a, b);
   const added = lines.filter((line) => line.kind === "add");
+  const respaced = skips_blanks ? countRespaced(lines, a.lines) : 0;
   return {
     parts: fold(lines),
     added: added.length,
     removed: lines.filter((line) => line.kind === "del").length,
     hidden: added.reduce((sum, line) => sum + hiddenIn(line.text), 0),
-    facts: [...isRough ? [ROUGH] : [], ...factsOf(before, after, a, b)],
+    respaced,
+    facts: [
+      ...isRough ? [ROUGH] : [],
+      ...respaced > 0 ? [`${respaced} with other spaces or tabs not marked`] : [],
+      ...factsOf(before, after, a, b),
+    ],
   };
 }
 
@@ -68,6 +84,14 @@ function sideOf(text: string | null): Side {
   return { lines, newline, endings };
 }
 
+function withoutBlanks(line: string): string {
+  return line.replace(/[ \t]+/g, "");
+}
+
+function countRespaced(lines: readonly Line[], before: readonly string[]): number {
+  return lines.filter(({ kind, a, text }) => kind === "same" && before[a! - 1] !== text).length;
+}
+
 function stripReturns(...sides: Side[]): void {
   for (const side of sides) side.lines = side.lines.map((line) => line.replace(/\r$/, ""));
 }
@@ -79,7 +103,7 @@ function changed(a: string[], b: string[], changes: readonly Change[]): Line[] {
   let nextA = 0;
   let nextB = 0;
   const keep = (until: number) => {
-    while (nextA < until) lines.push(plainLine("same", nextA + 1, nextB++ + 1, a[nextA++]!));
+    while (nextA < until) lines.push(plainLine("same", ++nextA, nextB + 1, b[nextB++]!));
   };
   for (const { fromA, toA, fromB, toB } of changes) {
     keep(fromA);

@@ -1,18 +1,22 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
-import { Segmented } from "../parts/button.tsx";
+import { Button, Segmented } from "../parts/button.tsx";
 import { More, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { bytesOf, count } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
 import type { DiffMode } from "./diff.tsx";
 import type { DiffModel } from "./diff_model.ts";
 import { FileFrame } from "./file_frame.tsx";
+import type { Notes, Place } from "./notes.tsx";
 
 /** Receives reports about the content: its hidden characters, and whether its end was in view. */
 export interface Reading {
   shown(hidden: number, unseen?: boolean): void;
   end(seen: boolean): void;
+  /** The comments on lines; absent where nobody can reject. */
+  notes?: Notes;
 }
 
 interface FilesProps {
@@ -50,6 +54,7 @@ export function Files({ action, files, hidden, mode, onMode, reading }: FilesPro
           file={file}
           mode={mode}
           onMode={at === 0 ? onMode : undefined}
+          notes={reading?.notes}
           onShown={(one) => shown.value = new Map(shown.value).set(at, one)}
         />
       ))}
@@ -94,6 +99,7 @@ interface FileProps {
   mode: DiffMode;
   /** Switches the view; undefined hides the switch. */
   onMode: ((mode: DiffMode) => void) | undefined;
+  notes: Notes | undefined;
   onShown: (shown: Shown) => void;
 }
 
@@ -104,10 +110,14 @@ function FileView(props: FileProps) {
   return isText && file.is_known !== false ? <FileDiff {...props} /> : <WithoutDiff {...props} />;
 }
 
-function FileDiff({ file, mode, onMode, onShown }: FileProps) {
-  const loaded = useLazy(() => import("./diff.tsx"));
+function FileDiff({ file, mode, onMode, notes, onShown }: FileProps) {
+  const loaded = useLazy(() => Promise.all([import("./diff.tsx"), import("./notes.tsx")]));
+  const place = useSignal<Place | null>(null);
+  const address = useAddress();
+  const skips_blanks = address.query["blanks"] === "skipped";
   const model = useSignal<DiffModel | null>(null);
-  const Diff = loaded.value?.default;
+  const [diff, noted] = loaded.value ?? [];
+  const Diff = diff?.default;
   const { added, removed, facts } = model.value ?? {};
   return (
     <FileFrame
@@ -115,15 +125,40 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
       added={added}
       removed={removed}
       facts={facts && [...facts, ...modeFact(file)]}
-      tools={onMode && (
-        <Segmented
-          label="Diff view"
-          value={mode}
-          options={[{ value: "unified", label: "Unified" }, { value: "split", label: "Split" }]}
-          onChange={onMode}
-        />
-      )}
+      tools={
+        <>
+          {onMode && (
+            <Segmented
+              label="Diff view"
+              value={mode}
+              options={[{ value: "unified", label: "Unified" }, { value: "split", label: "Split" }]}
+              onChange={onMode}
+            />
+          )}
+          {onMode && file.before && file.after && (
+            <Button
+              kind="quiet"
+              pressed={skips_blanks}
+              title="Show lines that differ only in spaces and tabs as unchanged"
+              onClick={() => address.set({ blanks: skips_blanks ? null : "skipped" })}
+            >
+              Skip blanks
+            </Button>
+          )}
+          {notes && model.value && noted && (
+            <Button
+              kind="quiet"
+              onClick={() => place.value = noted.firstPlace(model.value!)}
+            >
+              Comment
+            </Button>
+          )}
+        </>
+      }
     >
+      {notes && noted && file.path !== null && (
+        <noted.FileNotes notes={notes} path={file.path} place={place} />
+      )}
       {Diff
         ? (
           <Diff
@@ -131,6 +166,8 @@ function FileDiff({ file, mode, onMode, onShown }: FileProps) {
             after={file.after?.text ?? null}
             mode={mode}
             caption="Changes"
+            skips_blanks={skips_blanks}
+            onClick={notes && ((target) => place.value = noted!.placeOf(target) ?? place.peek())}
             onShown={(next, whole) => {
               model.value = next;
               onShown({ hidden: next.hidden, whole, unseen: false });

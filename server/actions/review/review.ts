@@ -31,6 +31,7 @@ import { planFields } from "../submit/new_row.ts";
 import { newState, planCommand, type Planned } from "../submit/plan_action.ts";
 import { asksEachTime, executorOf, toolOf } from "../tools.ts";
 import { actorOf, eventOf, type Transition, transition } from "../transition.ts";
+import { reasonWith } from "./comments.ts";
 import { requireConfirmed } from "./confirmation.ts";
 import { closing } from "./notices.ts";
 import { requireOpenable } from "./openable.ts";
@@ -171,12 +172,16 @@ export async function reject(
   requireReviewer(caller, "reject the action", "gate reject");
   await context.services.team.requireDecider(caller, "reject the action");
   const row = await loadPending(context, id, "reject", input.expected_digest);
-  const reason = input.reason ?? null;
+  const { comments = [] } = input;
+  const reason = await reasonWith(context.services, row, input.reason ?? null, comments);
   return await decide(context, row, "reject", {
     to: { status: "rejected", decided_by: caller.id, reason },
     by: actorOf(caller, row.agent),
     type: "action.rejected",
-    why: { status: "rejected", reason, digest: row.digest },
+    why: {
+      ...{ status: "rejected", reason, digest: row.digest },
+      ...comments.length > 0 && { comments },
+    },
     ...row.route && { earlier: [rejection(row, row.route, caller)] },
   });
 }

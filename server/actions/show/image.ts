@@ -20,7 +20,9 @@ export async function imageOf(
   sha256: string,
 ): Promise<ShownImage> {
   const { plan } = await loadAction(services, id);
-  const states = (plan?.changes ?? []).flatMap(({ before, after }) => [before, after]);
+  const plans = [plan, ...(plan?.lease?.steps ?? []).map((step) => step.plan)];
+  const states = plans.flatMap((one) => one?.changes ?? [])
+    .flatMap(({ before, after }) => [before, after]);
   const bytes = states.some((state) => state?.sha256 === sha256)
     ? await sizeOfBlob(services.ledger, sha256)
     : null;

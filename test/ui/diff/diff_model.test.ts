@@ -104,3 +104,28 @@ test("a text of 300,000 lines is compared like any other", () => {
   expect(createDiff(null, text)).toMatchObject({ added: 300_000, removed: 0 });
   expect(createDiff(text, null)).toMatchObject({ added: 0, removed: 300_000 });
 });
+
+test("lines that differ only in spaces and tabs are unchanged where blanks are skipped, and counted", () => {
+  const before = "if x:\n  one()\ntwo()\nthree()\n";
+  const after = "if x:\n    one()\n\ttwo( )\nfour()\n";
+  const whole = createDiff(before, after);
+  expect([whole.added, whole.removed, whole.respaced]).toEqual([3, 3, 0]);
+  const skipped = createDiff(before, after, { skips_blanks: true });
+  expect([skipped.added, skipped.removed, skipped.respaced]).toEqual([1, 1, 2]);
+  expect(skipped.facts).toContain("2 with other spaces or tabs not marked");
+  const shown = skipped.parts.flatMap(({ lines }) => lines).map(({ kind, a, b, text }) =>
+    `${kind} ${a} ${b} ${text}`
+  );
+  expect(shown).toEqual([
+    "same 1 1 if x:",
+    "same 2 2     one()",
+    "same 3 3 \ttwo( )",
+    "del 4 null three()",
+    "add null 4 four()",
+  ]);
+});
+
+test("a hidden character is no blank that is skipped", () => {
+  const { added, removed } = createDiff("a b\n", "a\u200b b\n", { skips_blanks: true });
+  expect([added, removed]).toEqual([1, 1]);
+});
