@@ -29,7 +29,7 @@ export function ownEnvironment(): Record<string, string | undefined> {
 export function selfCommand(): SelfCommand {
   const command = process.execPath;
   if (EMBEDDED || isCompiledByDeno()) return { command, args: [] };
-  if (IS_BUNDLE) return { command, args: [fileURLToPath(import.meta.url)] };
+  if (IS_BUNDLE) return { command, args: [fileURLToPath(new URL("gate.mjs", import.meta.url))] };
   const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
   if ("Deno" in globalThis) return { command, args: [...DENO_RUN, main] };
   if ("Bun" in globalThis) return { command, args: ["run", main] };

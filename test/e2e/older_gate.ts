@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { VERSION } from "../../server/constants.ts";
@@ -10,12 +10,17 @@ export const OLDER_VERSION = "4.99.0";
 
 /** Writes this program into `folder` with an older version number. Returns its command line. */
 export function olderGate(folder: string): string[] {
-  const bundle = readFileSync(join(ROOT, "dist/node/gate.mjs"), "utf8");
-  const parts = bundle.split(JSON.stringify(VERSION));
-  if (parts.length !== 2) throw new Error(`the bundle names its version ${parts.length - 1} times`);
-  mkdirSync(folder);
-  const path = join(folder, "gate.mjs");
-  writeFileSync(path, parts.join(JSON.stringify(OLDER_VERSION)));
+  const built = join(ROOT, "dist/node");
+  cpSync(built, folder, { recursive: true, filter: (path) => !path.endsWith(".map") });
+  const changed = readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    const parts = readFileSync(path, "utf8").split(JSON.stringify(VERSION));
+    if (parts.length > 1) writeFileSync(path, parts.join(JSON.stringify(OLDER_VERSION)));
+    return Array.from(parts.slice(1), () => name);
+  });
+  if (changed.length !== 1) {
+    throw new Error(`the version stands in ${changed.join(", ") || "none"}`);
+  }
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  return ["node", path];
+  return ["node", join(folder, "gate.mjs")];
 }
