@@ -50,7 +50,9 @@ export const FILTERS = ["q", "status", "tool", "agent", "path", ...LINKED] as co
 
 /** The part of an address that chooses the rows of the table. */
 export function listOf(query: Record<string, string | undefined>): Record<string, string | null> {
-  return Object.fromEntries([...FILTERS, "cursor"].map((name) => [name, query[name] ?? null]));
+  return Object.fromEntries(
+    [...FILTERS, "order", "cursor"].map((name) => [name, query[name] ?? null]),
+  );
 }
 
 /** The filters of the table; the URL holds their values. */
