@@ -612,6 +612,10 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     // The row of a dropped content stays, with its size. `chunks` stays until they are deleted.
     "ALTER TABLE blobs ADD COLUMN dropped_at TEXT",
   ],
+}, {
+  version: 20,
+  // The git branch of the folder when the session began.
+  statements: ["ALTER TABLE sessions ADD COLUMN branch TEXT"],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -23,6 +23,15 @@ export function gitFoldersOf(folder: string): string[] {
   return [...new Set([git, ...withShared(own)])];
 }
 
+/** The branch that is checked out in a working folder; null outside of a repository or without one. */
+export function branchOf(folder: string): string | null {
+  for (const git of gitFoldersOf(folder)) {
+    const branch = pathIn(join(git, "HEAD"), /^ref: refs\/heads\/(.+?)\s*$/s);
+    if (branch !== null) return branch;
+  }
+  return null;
+}
+
 /** A folder of git, and the folder that it shares with other working folders. */
 export function withShared(own: string): string[] {
   const shared = pathIn(join(own, "commondir"), /^\s*(.+?)\s*$/s);

@@ -8,6 +8,7 @@ import { type AppEnv, describe, json, query } from "../route.ts";
 import { diffSession } from "./diff.ts";
 import { rollbackSession } from "./rollback.ts";
 import {
+  ListedSession,
   OpenedSession,
   PartialRollbackInput,
   Session,
@@ -44,8 +45,8 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
   )
   .get(
     "/:id",
-    describe("Get a session", Session),
-    async (c) => c.json(await c.var.project.sessions.get(c.req.param("id"))),
+    describe("Get a session", ListedSession),
+    async (c) => c.json(await c.var.project.sessions.show(c.req.param("id"))),
   )
   .get(
     "/:id/actions",

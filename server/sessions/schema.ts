@@ -19,8 +19,34 @@ export const Session = z.object({
     .describe("why gate denies every call of the session until a reviewer lifts the block"),
   home_project: z.string().nullable()
     .describe("the project of the folder that the host opened, if it is another one"),
+  branch: z.string().nullable()
+    .describe("the git branch of its folder when it began; null without one"),
 });
 export type Session = z.infer<typeof Session>;
+
+/** What became of an action, in one word. */
+export const ActionOutcome = z.enum(
+  [
+    ...["held", "allowed", "approved", "failed", "rejected", "blocked", "rolled_back", "unused"],
+  ] as const,
+);
+export type ActionOutcome = z.infer<typeof ActionOutcome>;
+
+/** A session as lists show it. */
+export const ListedSession = Session.extend({
+  state: z.enum(["open", "idle", "ended"])
+    .describe("idle: open, but without an action for a quarter of an hour"),
+  first_action: z.object({
+    tool: z.string(),
+    path: z.string().nullable(),
+    command: z.string().nullable(),
+  }).nullable(),
+  outcomes: z.array(ActionOutcome)
+    .describe(
+      "of its newest actions, at most 40, oldest first; unused ones expired or were cancelled",
+    ),
+});
+export type ListedSession = z.infer<typeof ListedSession>;
 
 const name = z.string().min(1).max(256);
 
@@ -53,7 +79,7 @@ export type OpenedSession = z.infer<typeof OpenedSession>;
 
 /** A page of sessions, newest first. */
 export const SessionList = z.object({
-  items: z.array(Session),
+  items: z.array(ListedSession),
   next_cursor: z.string().nullable(),
 });
 export type SessionList = z.infer<typeof SessionList>;
@@ -66,6 +92,7 @@ export const SessionQuery = z.object({
   agent: z.string().max(256).optional(),
   host: z.string().max(256).optional(),
   client: z.string().max(256).optional(),
+  state: ListedSession.shape.state.optional(),
 });
 export type SessionQuery = z.infer<typeof SessionQuery>;
 

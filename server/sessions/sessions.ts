@@ -8,8 +8,11 @@ import type { Ledger, NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
 import type { Blocks } from "../remediation/blocks.ts";
 import { isSameProcess } from "../runtime/processes.ts";
+import { branchOf } from "../runtime/git_folder.ts";
 import type { HostKey } from "./host_key.ts";
 import type {
+  ActionOutcome,
+  ListedSession,
   OpenedSession,
   Session,
   SessionInput,
@@ -28,8 +31,10 @@ import {
   type KnownSession,
   listActionStates,
   listSessions,
+  type OutcomeRow,
   type SessionProof,
   type SessionRow,
+  summarizeActions,
   toSession,
 } from "./store.ts";
 
@@ -51,6 +56,9 @@ export interface SessionServices {
 
 /** The fields of the session that all callers share who submit without opening one. */
 const SHARED_CLIENT = { host: "unknown", client: "none" };
+
+/** An open session without an action for this long is idle. */
+const IDLE_MS = 15 * 60_000;
 
 const MAX_SECRETS = 1_000;
 const MAX_OPEN = 1_000;
@@ -89,10 +97,12 @@ export class Sessions {
   ): Promise<Session> {
     const { environment, ledger, admit } = this.#services;
     if (caller.scope === "agent") await admit();
+    const folder = this.#rootOf(input.root);
     const session = {
       id: environment.id(),
       project_id: ledger.project_id,
-      root: this.#rootOf(input.root),
+      root: folder,
+      branch: branchOf(folder),
       host: plain(input.host ?? SHARED_CLIENT.host),
       agent: plain(input.agent ?? caller.id),
       client: plain(input.client ?? SHARED_CLIENT.client),
@@ -247,6 +257,11 @@ export class Sessions {
     throw unknown(id);
   }
 
+  /** A session as lists show it. @throws GateError `not_found` */
+  async show(id: string): Promise<ListedSession> {
+    return await this.#listed(await this.get(id));
+  }
+
   /** The rollback state of the session and the status of its actions, newest first. */
   async status(id: string): Promise<SessionStatusView> {
     const { id: session_id, rollback_state } = await this.get(id);
@@ -258,9 +273,24 @@ export class Sessions {
   async list(query: SessionQuery): Promise<SessionList> {
     const limit = query.limit ?? DEFAULT_LIMIT;
     const before = readCursor(query.cursor);
-    const rows = await listSessions(this.#services.ledger, query, { before, limit: limit + 1 });
+    const idle_at = new Date(this.#services.environment.now() - IDLE_MS).toISOString();
+    const page = { before, limit: limit + 1, idle_at };
+    const rows = await listSessions(this.#services.ledger, query, page);
     const { items, next_cursor } = toPage(rows, limit);
-    return { items: await Promise.all(items.map((one) => this.#checked(one))), next_cursor };
+    const listed = items.map(async (one) => await this.#listed(await this.#checked(one)));
+    return { items: await Promise.all(listed), next_cursor };
+  }
+
+  async #listed(session: Session): Promise<ListedSession> {
+    const { ledger, environment } = this.#services;
+    const { first_action, newest } = await summarizeActions(ledger, session.id);
+    const isIdle = Date.parse(session.last_seen_at) < environment.now() - IDLE_MS;
+    return {
+      ...session,
+      state: session.ended_at !== null ? "ended" : isIdle ? "idle" : "open",
+      first_action,
+      outcomes: newest.map(outcomeOf),
+    };
   }
 
   /**
@@ -336,9 +366,18 @@ function unknown(id: string): GateError {
   );
 }
 
+function outcomeOf({ status, decided_by, execution }: OutcomeRow): ActionOutcome {
+  if (status === "pending") return "held";
+  if (status === "expired" || status === "cancelled") return "unused";
+  if (status !== "approved") return status as ActionOutcome;
+  if (execution === "failed" || execution === "unknown") return "failed";
+  return decided_by === "policy" ? "allowed" : "approved";
+}
+
 function unchanging(session: OpenSession): Omit<OpenSession, "block_reason"> {
-  const { id, project_id, root, host, agent, client, started_at, ended_at, home_project } = session;
-  return { id, project_id, root, host, agent, client, started_at, ended_at, home_project };
+  const { id, project_id, root, host, agent, client, started_at, ended_at, home_project, branch } =
+    session;
+  return { id, project_id, root, host, agent, client, started_at, ended_at, home_project, branch };
 }
 
 /** Sessions of older releases have no secret either; only the shared one stays open to agents. */

@@ -1,6 +1,6 @@
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { ProcessIdentity } from "../runtime/processes.ts";
-import type { Session, SessionQuery, SessionStatusView } from "./schema.ts";
+import type { ListedSession, Session, SessionQuery, SessionStatusView } from "./schema.ts";
 
 /** A session with its sequence number in the list. Its blocks are kept apart. */
 export type SessionRow = Omit<Session, "block_reason"> & { seq: number };
@@ -12,7 +12,9 @@ export type KnownSession = Omit<
 >;
 
 /** The columns that no projection fills: a query of these need not wait for one. */
-const KNOWN = "id, seq, project_id, root, host, agent, client, started_at, ended_at, home_project";
+const KNOWN =
+  "id, seq, project_id, root, host, agent, client, started_at, ended_at, home_project, " +
+  "branch";
 const COLUMNS = `${KNOWN}, last_seen_at, action_count, pending_count,
   CASE WHEN rolled_back_count = 0 THEN 'none'
     WHEN rolled_back_count < done_count THEN 'partial' ELSE 'full' END AS rollback_state`;
@@ -23,7 +25,15 @@ const STATUS_LIMIT = 10_000;
 export interface NewSession extends
   Pick<
     Session,
-    "id" | "project_id" | "root" | "host" | "agent" | "client" | "started_at" | "home_project"
+    | "id"
+    | "project_id"
+    | "root"
+    | "host"
+    | "agent"
+    | "client"
+    | "started_at"
+    | "home_project"
+    | "branch"
   > {
   /** Null for a session that every agent may use. */
   secret_sha256: string | null;
@@ -32,17 +42,18 @@ export interface NewSession extends
 
 export function insertSession(session: NewSession): Statement {
   const { id, project_id, root, host, agent, client, started_at, secret_sha256 } = session;
-  const { process, home_project } = session;
+  const { process, home_project, branch } = session;
   return {
     sql: `INSERT INTO sessions (project_id, id, seq, root, host, agent, client, started_at,
-        last_seen_at, secret_sha256, process, home_project)
-      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
+        last_seen_at, secret_sha256, process, home_project, branch)
+      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
         WHERE project_id = ?
       RETURNING ${COLUMNS}`,
     args: [
       ...[project_id, id, root, host, agent, client, started_at, started_at, secret_sha256],
       process && JSON.stringify(process),
       home_project,
+      branch,
       project_id,
     ],
   };
@@ -145,24 +156,68 @@ export async function findProof(
   return { ...row as unknown as SessionProof, process };
 }
 
-/** At most `limit` sessions below `before`, newest first. */
+/** The conditions of a state; a session was seen at `?` or later, or it is idle. */
+const STATES = {
+  open: "ended_at IS NULL AND last_seen_at >= ?",
+  idle: "ended_at IS NULL AND last_seen_at < ?",
+  ended: "ended_at IS NOT NULL AND ? IS NOT NULL",
+} as const satisfies Record<ListedSession["state"], string>;
+
+/** At most `limit` sessions below `before`, newest first. Those last seen before `idle_at` are idle. */
 export async function listSessions(
   ledger: Ledger,
-  query: Pick<SessionQuery, "agent" | "host" | "client">,
-  page: { before: number; limit: number },
+  query: Pick<SessionQuery, "agent" | "host" | "client" | "state">,
+  page: { before: number; limit: number; idle_at: string },
 ): Promise<SessionRow[]> {
   const filters = (["agent", "host", "client"] as const).filter((name) =>
     query[name] !== undefined
   );
-  const conditions = filters.map((name) => ` AND ${name} = ?`).join("");
+  const conditions = [
+    ...filters.map((name) => ` AND ${name} = ?`),
+    ...query.state === undefined ? [] : [` AND ${STATES[query.state]}`],
+  ].join("");
   const args: Value[] = [ledger.project_id, page.before];
   const rows = await ledger.all(
     `SELECT ${COLUMNS} FROM sessions WHERE project_id = ? AND seq < ?${conditions}
       ORDER BY seq DESC LIMIT ?`,
-    [...args, ...filters.map((name) => query[name] ?? null), page.limit],
+    [
+      ...[...args, ...filters.map((name) => query[name] ?? null)],
+      ...query.state === undefined ? [] : [page.idle_at],
+      page.limit,
+    ],
   );
   return rows.map(toSession);
 }
+
+/** What lists show of the actions of a session: the first one, and the newest, oldest first. */
+export async function summarizeActions(
+  ledger: Ledger,
+  session_id: string,
+): Promise<Pick<ListedSession, "first_action"> & { newest: OutcomeRow[] }> {
+  const from = `FROM actions INDEXED BY actions_by_session WHERE project_id = ? AND session_id = ?
+    ORDER BY seq`;
+  const args = [ledger.project_id, session_id];
+  const [[first], newest] = await Promise.all([
+    ledger.all(`SELECT tool, path, command ${from} LIMIT 1`, args),
+    ledger.all(`SELECT status, decided_by, execution ${from} DESC LIMIT ?`, [
+      ...args,
+      MOST_OUTCOMES,
+    ]),
+  ]);
+  return {
+    first_action: (first ?? null) as ListedSession["first_action"],
+    newest: newest.toReversed() as unknown as OutcomeRow[],
+  };
+}
+
+/** The facts that say what became of an action. */
+export interface OutcomeRow {
+  status: string;
+  decided_by: string | null;
+  execution: string;
+}
+
+const MOST_OUTCOMES = 40;
 
 export async function listActionStates(
   ledger: Ledger,

@@ -58,7 +58,7 @@ test("a file with later changes is not touched until a person chooses how", asyn
   const page = await stage.page(`/actions/${id}`);
   await page.getByRole("button", { name: "Roll back" }).click();
   await page.getByText("The file has changed since the agent wrote it").waitFor();
-  await page.locator(".rollback .line-add", { hasText: "and mine" }).waitFor();
+  await page.locator(".rollback .three-new", { hasText: "and mine" }).waitFor();
   expect(readFileSync(file("new.ts"), "utf8")).toBe("of the agent\nand mine\n");
   await page.getByRole("button", { name: "Overwrite" }).click();
   await page.getByText(/^Rolled back:/).waitFor();

@@ -83,7 +83,8 @@ interface WordsProps {
   keys?: string;
 }
 
-function Words({ name, label, placeholder, inputRef, keys }: WordsProps) {
+/** A filter with words; the URL holds them. */
+export function Words({ name, label, placeholder, inputRef, keys }: WordsProps) {
   const address = useAddress();
   return (
     <label class="field">

@@ -89,7 +89,7 @@ function Conflict({ problem }: { problem: Problem }) {
     <>
       <Untouched why="The file has changed since the agent wrote it" />
       <ConflictingFiles files={files}>
-        {typeof problem["diff"] === "string" && (
+        {typeof problem["diff"] === "string" && files.some(({ texts }) => texts === null) && (
           <Patch text={problem["diff"]} caption="Later changes to the file" />
         )}
       </ConflictingFiles>

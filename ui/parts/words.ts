@@ -32,7 +32,7 @@ const HOST_VERBS: Record<string, string> = {
 };
 
 /** Describes an action in one line. */
-export function sentenceOf(action: Action): Sentence {
+export function sentenceOf(action: Pick<Action, "tool" | "path" | "command">): Sentence {
   const verb = VERBS[action.tool];
   if (toolOf(action.tool).leases) return { verb: "Carry out", object: null, tail: "a plan" };
   if (toolOf(action.tool).takes_over) {
@@ -47,7 +47,9 @@ export function sentenceOf(action: Action): Sentence {
 }
 
 // The path is part of the sentence; otherwise ten held writes of a host would read the same.
-function sentenceOfTool({ tool, path, command }: Action): Sentence {
+function sentenceOfTool(
+  { tool, path, command }: Pick<Action, "tool" | "path" | "command">,
+): Sentence {
   if (command !== null) return sentenceOfCommand("Run", command);
   const verb = HOST_VERBS[tool];
   if (verb && path !== null) return { verb, object: path, tail: "" };

@@ -1,7 +1,7 @@
 import type { PolicyLimits } from "../../server/policy/schema.ts";
 import type { Block, Compliance, Recommendations } from "../../server/remediation/schema.ts";
 import type { Risk } from "../../server/risk/schema.ts";
-import type { Session } from "../../server/sessions/schema.ts";
+import type { ListedSession, Session } from "../../server/sessions/schema.ts";
 import { api, unwrap } from "../state/client.ts";
 
 /** At most this many projects are read at once. */
@@ -12,7 +12,7 @@ const MOST_SESSIONS = "50";
 /** The blocks and the newest sessions of some projects. */
 export interface Situation {
   blocks: Block[];
-  sessions: Session[];
+  sessions: ListedSession[];
   /** The limits of the project; null for several projects. */
   limits: PolicyLimits | null;
 }
@@ -23,7 +23,7 @@ export async function loadSituation(projects: string[]): Promise<Situation> {
     const { remediation, sessions } = api(id).api;
     const [{ items: blocks }, page] = await Promise.all([
       unwrap<{ items: Block[] }>(remediation.blocks.$get()),
-      unwrap<{ items: Session[] }>(sessions.$get({ query: { limit: MOST_SESSIONS } })),
+      unwrap<{ items: ListedSession[] }>(sessions.$get({ query: { limit: MOST_SESSIONS } })),
     ]);
     return { blocks, sessions: page.items };
   }));

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import type { Session } from "../../server/sessions/schema.ts";
+import type { ListedSession } from "../../server/sessions/schema.ts";
 import { Button } from "../parts/button.tsx";
 import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
@@ -88,7 +88,7 @@ export function RemediationPage() {
 }
 
 /** The session that the address names, else a blocked one, else the newest; j and k choose another. */
-function useChosen(sessions: Session[]): Session | null {
+function useChosen(sessions: ListedSession[]): ListedSession | null {
   const address = useAddress();
   const asked = address.query["session"];
   const chosen = sessions.find(({ id }) => id === asked) ??

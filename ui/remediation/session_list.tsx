@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { Session } from "../../server/sessions/schema.ts";
+import type { ListedSession } from "../../server/sessions/schema.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -9,7 +9,7 @@ import { useAddress } from "../state/address.ts";
 import type { Kept } from "../state/kept.ts";
 
 interface SessionListProps {
-  sessions: Kept<Session>;
+  sessions: Kept<ListedSession>;
   chosen: string | null;
   several: boolean;
 }
@@ -31,7 +31,7 @@ export function SessionList({ sessions, chosen, several }: SessionListProps) {
 }
 
 interface RowProps {
-  session: Session;
+  session: ListedSession;
   isChosen: boolean;
   several: boolean;
 }

@@ -5,6 +5,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { shortHash } from "../parts/words.ts";
+import { ThreeColumns } from "./three_columns.tsx";
 import type { OnConflict, Rollback } from "./rollback.ts";
 
 interface PaneProps<Result> {
@@ -100,16 +101,20 @@ export interface ConflictingFile {
   left_sha256: string | null;
   now_sha256: string | null;
   before_sha256: string | null;
+  /** Its contents; null if one is not text, too long or not kept. A content is null without a file. */
+  texts: { before: string | null; left: string | null; now: string | null } | null;
 }
 
-/** Each file in three states, by hash, and the ways to go on. */
+/** Each file in three states, side by side or by hash, and the ways to go on. */
 export function ConflictingFiles({ files, children }: {
   files: ConflictingFile[];
   children: ComponentChildren;
 }) {
+  const opaque = files.filter(({ texts }) => texts === null);
   return (
     <>
-      {files.length > 0 && (
+      {files.map(({ path, texts }) => texts && <ThreeColumns key={path} path={path} {...texts} />)}
+      {opaque.length > 0 && (
         <table class="opaque">
           <thead>
             <tr>
@@ -119,7 +124,7 @@ export function ConflictingFiles({ files, children }: {
             </tr>
           </thead>
           <tbody>
-            {files.map((file) => (
+            {opaque.map((file) => (
               <tr key={file.path} class="code-text">
                 <th scope="row">
                   <Text value={file.path} />

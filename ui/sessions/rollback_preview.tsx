@@ -92,8 +92,10 @@ function Conflict({ problem }: { problem: Problem }) {
     <>
       <Untouched why={whyOf(problem, conflicts, dependents)} />
       <ConflictingFiles files={conflicts.flatMap(({ files }) => files)}>
-        {conflicts.map(({ action_id, diff }) =>
-          diff !== null && <Patch key={action_id} text={diff} caption="Later changes to the file" />
+        {conflicts.map(({ action_id, diff, files }) =>
+          diff !== null && files.some(({ texts }) => texts === null) && (
+            <Patch key={action_id} text={diff} caption="Later changes to the file" />
+          )
         )}
         {dependents.length > 0 && <Dependents dependents={dependents} />}
       </ConflictingFiles>

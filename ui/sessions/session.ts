@@ -2,6 +2,7 @@ import type { Action } from "../../server/actions/schema.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { Block } from "../../server/remediation/schema.ts";
 import type {
+  ListedSession,
   Session,
   SessionDiff,
   SessionRollbackInput,
@@ -12,7 +13,7 @@ import { api, unwrap } from "../state/client.ts";
 
 /** A session with its actions, oldest first, and their effect on files. */
 export interface SessionRecord {
-  session: Session;
+  session: ListedSession;
   actions: Action[];
   /** True when the session has older actions than these. */
   isCut: boolean;
@@ -24,9 +25,9 @@ export interface SessionRecord {
 const MAX_ACTIONS = 500;
 const ROLLED_BACK = { none: "", partial: ", partly rolled back", full: ", rolled back" } as const;
 
-/** Whether the session is open, and how much of it is rolled back, in words. */
-export function stateOf({ ended_at, rollback_state }: Session): string {
-  return `${ended_at === null ? "open" : "ended"}${ROLLED_BACK[rollback_state]}`;
+/** Whether the session is open, idle or ended, and how much of it is rolled back, in words. */
+export function stateOf({ state, rollback_state }: ListedSession): string {
+  return `${state}${ROLLED_BACK[rollback_state]}`;
 }
 
 /** Reads a session with its actions and files. @throws ProblemError */
@@ -34,7 +35,7 @@ export async function loadSession(id: string): Promise<SessionRecord> {
   const { ":id": one } = api().api.sessions;
   const param = { id };
   const [session, diff, page] = await Promise.all([
-    unwrap<Session>(one.$get({ param })),
+    unwrap<ListedSession>(one.$get({ param })),
     unwrap<SessionDiff>(one.diff.$get({ param })),
     unwrap<{ items: Action[]; next_cursor: string | null }>(
       one.actions.$get({ param, query: { limit: String(MAX_ACTIONS) } }),

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
-import type { Session } from "../../server/sessions/schema.ts";
+import type { ListedSession } from "../../server/sessions/schema.ts";
 import { stepFile } from "../diff/files.tsx";
 import { ExecutionBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -15,10 +15,13 @@ import { useAddress } from "../state/address.ts";
 import { explain } from "../state/client.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { daemon, useLive } from "../state/live.ts";
+import { nameOfProject } from "../state/project.ts";
 import { SessionRollbackPreview } from "./rollback_preview.tsx";
 import { createSessionRollback, loadSession, type SessionRecord, stateOf } from "./session.ts";
 import { SessionBar } from "./session_bar.tsx";
 import { SessionFiles } from "./session_files.tsx";
+import { Strip } from "./strip.tsx";
+import { SessionTitle } from "./title.tsx";
 
 /** One session: its actions, the changed files, and the rollback. */
 export function SessionPage() {
@@ -171,17 +174,18 @@ function useSteps(
   ));
 }
 
-function Head({ session }: { session: Session }) {
+function Head({ session }: { session: ListedSession }) {
   const { agent, client, project_id, started_at, pending_count, id } = session;
   const address = useAddress();
   return (
     <header class="session-head">
       <h2 class="headline">
         <Icon name="layers" class="tool-icon" />
-        <Text as="span" value={agent} />
+        <SessionTitle session={session} />
       </h2>
       <p class="dotted meta">
-        <Text as="span" value={project_id} />
+        <Text as="span" value={agent} />
+        <Text as="span" value={nameOfProject(project_id)} />
         {client !== "none" && <Text as="span" value={client} />}
         <span>
           started <Ago at={started_at} said />
@@ -192,6 +196,7 @@ function Head({ session }: { session: Session }) {
           show as table
         </a>
       </p>
+      <Strip outcomes={session.outcomes} />
     </header>
   );
 }

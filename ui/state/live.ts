@@ -204,19 +204,29 @@ const REFRESH_MS = 250;
 
 /**
  * Calls `read` now, when `key` changes, and after each event that `wants` accepts. The signal
- * aborts when a newer key makes the read outdated.
+ * aborts when a newer key makes the read outdated; `changed` has the projects of the events since
+ * the read before, or is null if anything may have changed.
  */
 export function useLive(
   key: string,
-  read: (late: AbortSignal) => Promise<void>,
+  read: (late: AbortSignal, changed: ReadonlySet<string> | null) => Promise<void>,
   wants: (event: StreamEvent) => boolean,
 ): void {
   useEffect(() => {
     const ended = new AbortController();
-    const pace = new Pace(() => read(ended.signal), REFRESH_MS);
-    void read(ended.signal);
+    let changed: Set<string> | null = null;
+    const readChanged = () => {
+      const since = changed;
+      changed = new Set();
+      return read(ended.signal, since);
+    };
+    const pace = new Pace(readChanged, REFRESH_MS);
+    void readChanged();
     const stop = onEvent((event) => {
-      if (!event || wants(event)) pace.ask();
+      if (!event) changed = null;
+      else if (!wants(event)) return;
+      else changed?.add(event.project_id);
+      pace.ask();
     });
     return () => {
       ended.abort();

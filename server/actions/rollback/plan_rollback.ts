@@ -239,17 +239,15 @@ async function conflictOf(
     on_conflict: OnConflict;
   },
 ): Promise<GateError> {
-  const diffs = await Promise.all(
-    steps.filter(({ outcome }) => outcome === "conflict").map((step) => diffOf(services, step)),
-  );
-  const conflicts = steps.filter(({ outcome }) => outcome === "conflict").map((
-    { change, now },
-  ) => ({
-    path: change.shown,
-    left_sha256: change.after?.sha256 ?? null,
-    now_sha256: now?.sha256 ?? null,
-    before_sha256: change.before?.sha256 ?? null,
-  }));
+  const stuck = steps.filter(({ outcome }) => outcome === "conflict");
+  const diffs = await Promise.all(stuck.map((step) => diffOf(services, step)));
+  const conflicts = await Promise.all(stuck.map(async (step, at) => ({
+    path: step.change.shown,
+    left_sha256: step.change.after?.sha256 ?? null,
+    now_sha256: step.now?.sha256 ?? null,
+    before_sha256: step.change.before?.sha256 ?? null,
+    texts: at < MAX_TEXTS ? await threeTexts(services, step) : null,
+  })));
   const names = conflicts.map(({ path }) => `"${path}"`).join(", ");
   const [why, next] = on_conflict === "merge"
     ? ["changed since, and the changes cannot be merged", '"force"']
@@ -264,6 +262,26 @@ async function conflictOf(
       diff: diffs.filter((diff) => diff !== null).join("\n") || null,
     },
   });
+}
+
+/** Files of one conflict that are told with their texts, and the most characters of one text. */
+const MAX_TEXTS = 5;
+const MAX_TEXT_LENGTH = 50_000;
+
+/** The file before the action, after it and now; null as a text where no file is. */
+async function threeTexts(services: ActionServices, { change, now }: Step) {
+  const textOfNow = now && (now.content ? textOf(now.content) : await keptText(services, now));
+  const sides = [
+    [change.before, change.before && await keptText(services, change.before)],
+    [change.after, change.after && await keptText(services, change.after)],
+    [now, textOfNow],
+  ] as const;
+  const isShown = sides.every(([file, text]) =>
+    !file || (text != null && text.length <= MAX_TEXT_LENGTH)
+  );
+  if (!isShown) return null;
+  const [before, left, current] = sides.map(([, text]) => text ?? null);
+  return { before, left, now: current };
 }
 
 /** The diff from the content that the action left to the present one. */

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Session } from "../../../server/sessions/schema.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
@@ -52,6 +54,7 @@ test("a session that is opened stands in the list, the chain and the events", as
   expect(session).toEqual({
     block_reason: null,
     home_project: null,
+    branch: null,
     id: session.id,
     project_id: "test",
     root: gate.root,
@@ -65,11 +68,53 @@ test("a session that is opened stands in the list, the chain and the events", as
     pending_count: 0,
     rollback_state: "none",
   });
-  expect(await sessions.list({})).toEqual({ items: [session], next_cursor: null });
+  const listed = { ...session, state: "open", first_action: null, outcomes: [] };
+  expect(await sessions.list({})).toEqual({ items: [listed], next_cursor: null });
   expect(await gate.audit()).toMatchObject([
     { seq: 1, type: "session.started", session_id: session.id, actor: { kind: "agent" } },
   ]);
   expect(gate.events).toMatchObject([{ topic: "sessions", type: "session.started", cursor: 1 }]);
+});
+
+test("a listed session names its branch, its first action and what became of each", async () => {
+  const gate = await createTestGate({
+    policies: { defaultEffect: "ask", allowedPaths: ["free/**"], blockedPaths: [".env"] },
+  });
+  const { actions, sessions } = gate.project;
+  mkdirSync(join(gate.root, ".git"));
+  writeFileSync(join(gate.root, ".git", "HEAD"), "ref: refs/heads/fix/login\n");
+  const { id } = await sessions.open({}, agent);
+  const submit = async (path: string) =>
+    (await actions.submit(
+      { tool: "write_file", input: { path, content: "x" }, session_id: id },
+      agent,
+    )).action;
+  await submit("free/a.ts");
+  await submit(".env");
+  const held = await submit("src/b.ts");
+  await actions.approve(held.id, {}, testCaller("reviewer"));
+  await submit("src/c.ts");
+  expect(await sessions.show(id)).toMatchObject({
+    branch: "fix/login",
+    state: "open",
+    first_action: { tool: "write_file", path: "free/a.ts", command: null },
+    outcomes: ["allowed", "blocked", "approved", "held"],
+  });
+});
+
+test("sessions are filtered by their state: open, idle or ended", async () => {
+  const gate = await createTestGate();
+  const { sessions } = gate.project;
+  const [idle, ended] = [await sessions.open({}, agent), await sessions.open({}, agent)];
+  await sessions.end(ended.id, agent);
+  gate.clock.advance(16 * 60_000);
+  const open = await sessions.open({}, agent);
+  for (const [state, of] of [["open", open], ["idle", idle], ["ended", ended]] as const) {
+    const { items } = await sessions.list({ state });
+    expect(items.map(({ id }) => id), state).toEqual([of.id]);
+    expect(items[0]!.state).toBe(state);
+  }
+  expect((await sessions.list({ state: "idle", agent: "nobody" })).items).toEqual([]);
 });
 
 test("200 sessions are paged newest first, none twice, none left out", async () => {

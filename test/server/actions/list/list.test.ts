@@ -4,7 +4,7 @@ import { ActionList, type ActionQuery } from "../../../../server/actions/list/sc
 import { listCounts, listLatencies } from "../../../../server/analytics/store.ts";
 import { listFiltered, listStored, readCsvPage } from "../../../../server/audit/store.ts";
 import type { Ledger } from "../../../../server/db/ledger.ts";
-import { listSessions } from "../../../../server/sessions/store.ts";
+import { listSessions, summarizeActions } from "../../../../server/sessions/store.ts";
 import { createTestGate, testCaller, type TestGate } from "../../../helpers.ts";
 
 interface Planted {
@@ -246,9 +246,11 @@ test("no query of a list scans a table or sorts", async () => {
       await listActions(watched, { ...query, ...cursor, order } as ActionQuery, 50);
     }
   }
-  const page = { before: 1_000, limit: 51 };
+  const page = { before: 1_000, limit: 51, idle_at: "2026" };
+  const states = (["open", "idle", "ended"] as const).map((state) => ({ state }));
   const sessions = [{}, { agent: "a" }, { host: "h" }, { client: "c" }, { agent: "a", host: "h" }];
-  for (const query of sessions) await listSessions(watched, query, page);
+  for (const query of [...sessions, ...states]) await listSessions(watched, query, page);
+  await summarizeActions(watched, "s");
   const begin = { after: { at: "", seq: 0 }, last: 100, limit: 10 };
   const events = [{}, { from: "2026" }, { to: "2026" }, { type: "action.started" as const }];
   for (const filter of [...events, { session_id: "s" }, { action_id: "a" }]) {
