@@ -1,3 +1,5 @@
+import { isUnknownWord } from "../shown/command_text.ts";
+import { quote } from "../shown/quote.ts";
 import { evaluateBelow } from "./below_rules.ts";
 import { type CommandRule, isBare, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
@@ -266,7 +268,8 @@ function shortened(argv: readonly string[]): string {
   let text = "";
   for (const [at, word] of argv.entries()) {
     if (text.length >= MOST_SHOWN) break;
-    text += at === 0 ? show(word) : ` ${show(word)}`;
+    const shown = isUnknownWord(word) ? word : quote(show(word));
+    text += at === 0 ? shown : ` ${shown}`;
   }
   return text.slice(0, MOST_SHOWN);
 }

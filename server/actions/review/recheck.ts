@@ -147,8 +147,8 @@ async function checkFile(
   }, LOOK_AGAIN);
 }
 
-const LOOK_AGAIN = "look at it again: approve it on the present content (base_sha256, " +
-  "gate approve --rebase), or reject it and let the agent try again";
+const LOOK_AGAIN = "look at it again: approve it on the present content (gate approve --rebase), " +
+  "or reject it and let the agent try again";
 
 function changed(
   what: string,
