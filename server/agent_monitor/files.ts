@@ -1,5 +1,5 @@
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, open } from "node:fs/promises";
+import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
 import { LRUCache } from "lru-cache";
 import { parseJson } from "./parse_json.ts";
 
@@ -52,6 +52,26 @@ export async function readText(path: string): Promise<string | null> {
   if (text !== null && isSettled) kept.set(path, { state, text });
   else kept.delete(path);
   return text;
+}
+
+/** The names in the folders that were read, so that an unchanged one is not read again. */
+const listed = new LRUCache<string, { state: string; names: ReadonlySet<string> }>({
+  max: 200,
+  maxSize: 100_000,
+  sizeCalculation: ({ names }) => names.size + 1,
+});
+
+/** The names in a folder; none if there is no such folder. */
+export async function readNames(folder: string): Promise<ReadonlySet<string>> {
+  const before = await lstat(folder).catch(() => null);
+  if (before === null) return new Set();
+  const state = stateOf(before);
+  const known = listed.get(folder);
+  if (known?.state === state) return known.names;
+  const names = new Set(await readdir(folder).catch(() => []));
+  if (Date.now() - before.mtimeMs > SETTLED_MS) listed.set(folder, { state, names });
+  else listed.delete(folder);
+  return names;
 }
 
 /** Tells whether a file has changed. */

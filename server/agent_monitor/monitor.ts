@@ -125,6 +125,7 @@ export class AgentMonitor {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#looking?.catch(() => {});
+    await this.#finder.close();
   }
 
   /** Everything that is known now. */

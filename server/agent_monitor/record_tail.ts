@@ -1,7 +1,9 @@
+import type { Stats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
+import { platform } from "node:os";
 import { setImmediate as pause } from "node:timers/promises";
 import { type RecordFacts, type RecordFile, type RecordReader } from "./agents/agent.ts";
-import { openPlain, stateOf } from "./files.ts";
+import { openPlain, type PlainFile, stateOf } from "./files.ts";
 import { parseJson } from "./parse_json.ts";
 
 /** Bounds what one round reads of the older parts of long records, all together. */
@@ -16,9 +18,12 @@ const MOST_LINE_BYTES = 768 * 1024;
 /** The end of a long record, which tells the state before the rest is read. */
 const END_BYTES = 256 * 1024;
 
+/** On Windows nobody can replace a file that is open, so each look opens it anew. */
+const STAYS_OPEN = platform() !== "win32";
+
 /**
  * Follows one growing record. Reads each byte once; of a long record the end first, so that the state
- * is known at once, and the older part in later rounds.
+ * is known at once, and the older part in later rounds. The file stays open while it grows.
  */
 export class RecordTail {
   readonly #file: RecordFile;
@@ -26,6 +31,7 @@ export class RecordTail {
   /** The state of the file at the last look, and whether it was read to its end then. */
   #state = "";
   #isRead = false;
+  #open: FileHandle | null = null;
   #whole: Cursor;
   /** Reads the end while `#whole` is still far behind. */
   #end: Cursor | null = null;
@@ -37,33 +43,55 @@ export class RecordTail {
 
   /** Reads the lines added since the last call, and older ones within the budget. Never throws. */
   async advance(budget: Budget): Promise<void> {
-    if (this.#isRead && await lstat(this.#file.path).then(stateOf, () => "") === this.#state) {
-      return;
-    }
-    const opened = await openPlain(this.#file.path);
+    const stats = await lstat(this.#file.path).catch(() => null);
+    const isUnchanged = stats !== null && this.#isRead && stateOf(stats) === this.#state;
+    if (stats === null || isUnchanged) return await this.close();
+    const opened = await this.#reopen(stats);
     if (opened === null) return;
-    const { file: handle, stats } = opened;
     try {
-      const { dev, ino, size } = stats;
-      const identity = `${dev}:${ino}`;
-      // Another file under this name, or a shortened one, begins anew.
-      if (identity !== this.#identity || size < this.#whole.offset) this.#reset(identity);
-      if (this.#end === null && size - this.#whole.offset > END_BYTES) {
-        this.#end = new Cursor(this.#file.read(), size - END_BYTES);
-      }
-      if (this.#end === null) await this.#whole.read(handle, size - this.#whole.offset);
-      else {
-        await this.#end.read(handle, Math.min(size - this.#end.offset, 2 * END_BYTES));
-        await this.#readOlder(handle, budget);
-        if (this.#whole.offset >= this.#end.offset) this.#end = null;
-      }
-      this.#state = stateOf(stats);
-      this.#isRead = this.#whole.offset >= size;
+      await this.#read(opened.file, opened.stats, budget);
     } catch {
       // The file ended or changed while it was read; the next round begins with what is there.
-    } finally {
-      await handle.close().catch(() => {});
+      await this.close();
     }
+    if (!STAYS_OPEN) await this.close();
+  }
+
+  /** Closes the file. The next look opens it again. */
+  async close(): Promise<void> {
+    const file = this.#open;
+    this.#open = null;
+    await file?.close().catch(() => {});
+  }
+
+  /** The open file if it is still the one of this name, else the file that is there now. */
+  async #reopen(stats: Stats): Promise<PlainFile | null> {
+    if (this.#open !== null && stats.isFile() && identityOf(stats) === this.#identity) {
+      return { file: this.#open, stats };
+    }
+    await this.close();
+    const opened = await openPlain(this.#file.path);
+    if (opened === null) return null;
+    this.#open = opened.file;
+    return opened;
+  }
+
+  async #read(handle: FileHandle, stats: Stats, budget: Budget): Promise<void> {
+    const { size } = stats;
+    const identity = identityOf(stats);
+    // Another file under this name, or a shortened one, begins anew.
+    if (identity !== this.#identity || size < this.#whole.offset) this.#reset(identity);
+    if (this.#end === null && size - this.#whole.offset > END_BYTES) {
+      this.#end = new Cursor(this.#file.read(), size - END_BYTES);
+    }
+    if (this.#end === null) await this.#whole.read(handle, size - this.#whole.offset);
+    else {
+      await this.#end.read(handle, Math.min(size - this.#end.offset, 2 * END_BYTES));
+      await this.#readOlder(handle, budget);
+      if (this.#whole.offset >= this.#end.offset) this.#end = null;
+    }
+    this.#state = stateOf(stats);
+    this.#isRead = this.#whole.offset >= size;
   }
 
   /** Whether the whole record is read. */
@@ -95,6 +123,10 @@ export class RecordTail {
     this.#whole = new Cursor(this.#file.read(), 0);
     this.#end = null;
   }
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
 }
 
 /** A place in a record, and what the lines up to it told. */

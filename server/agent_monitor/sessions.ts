@@ -74,8 +74,14 @@ export class SessionFinder {
       const known = { ...NO_FACTS, ...tail?.facts(), ...session.facts };
       live.push({ ...session, known, is_complete: tail?.isComplete ?? true });
     }
+    for (const [path, tail] of this.#tails) if (!tails.has(path)) await tail.close();
     this.#tails = tails;
     return live;
+  }
+
+  /** Closes the records that are still open. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#tails.values()].map((tail) => tail.close()));
   }
 }
 

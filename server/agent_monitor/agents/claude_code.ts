@@ -1,7 +1,7 @@
 import { lstat, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
-import { readJson } from "../files.ts";
+import { readJson, readNames } from "../files.ts";
 import type { AgentStatus } from "../schema.ts";
 import {
   type Agent,
@@ -39,7 +39,7 @@ export const CLAUDE_CODE: Agent = {
       names.filter((name) => /^\d+\.json$/.test(name)).slice(0, MOST_FILES)
         .map((name) => sessionIn(join(folder, name), root, around)),
     );
-    return found.flat();
+    return await withSubagents(found.flat());
   },
 };
 
@@ -66,7 +66,6 @@ async function sessionIn(path: string, root: string, around: Around): Promise<Fo
   const slug = data.cwd.replaceAll(/[^A-Za-z0-9]/g, "-");
   // The id becomes a part of paths.
   if (!isName(data.sessionId)) return [];
-  const subagents = await subagentsIn(join(root, "projects", slug, data.sessionId, "subagents"));
   return [{
     session_id: data.sessionId,
     owner: running,
@@ -78,7 +77,6 @@ async function sessionIn(path: string, root: string, around: Around): Promise<Fo
       path: join(root, "projects", slug, `${data.sessionId}.jsonl`),
       read: () => new ClaudeReader(),
     },
-    facts: { subagents },
     // It removes the file when it ends in order.
     hasExited: async () => await readJson(path) === null,
   }];
@@ -86,6 +84,22 @@ async function sessionIn(path: string, root: string, around: Around): Promise<Fo
 
 const SUBAGENT = /^agent-(.+)\.jsonl$/;
 const MOST_SUBAGENTS = 100;
+
+/** Sessions with their subagents. The sessions of one project have their folders in one folder. */
+async function withSubagents(sessions: readonly FoundSession[]): Promise<FoundSession[]> {
+  const folders = new Set(sessions.map(({ record }) => dirname(record!.path)));
+  const names = new Map(
+    await Promise.all([...folders].map(async (one) => [one, await readNames(one)] as const)),
+  );
+  return await Promise.all(sessions.map(async (session) => {
+    const { session_id, record } = session;
+    const folder = dirname(record!.path);
+    const subagents = names.get(folder)!.has(session_id)
+      ? await subagentsIn(join(folder, session_id, "subagents"))
+      : [];
+    return { ...session, facts: { subagents } };
+  }));
+}
 
 /** Each subagent has a record of its own, and a note of its kind. */
 async function subagentsIn(folder: string): Promise<Subagent[]> {

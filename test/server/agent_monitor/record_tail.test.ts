@@ -1,6 +1,15 @@
-import { appendFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { platform } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ClaudeReader } from "../../../server/agent_monitor/agents/claude_code.ts";
 import { RecordTail } from "../../../server/agent_monitor/record_tail.ts";
 import { emptyHome } from "./machine.ts";
@@ -16,6 +25,7 @@ function follow(text: string | Uint8Array) {
   const path = join(emptyHome(), "record.jsonl");
   writeFileSync(path, text);
   const tail = new RecordTail({ path, read: () => new ClaudeReader() });
+  onTestFinished(() => tail.close());
   const read = async (bytes = 1e9) => {
     await tail.advance({ bytes, ms: Infinity });
     return tail.facts().tokens?.output ?? null;
@@ -55,6 +65,32 @@ test("a line of 20 MB is passed over without being kept", async () => {
   expect(await read()).toBe(20);
   appendFileSync(path, `${answer(3)}\n`);
   expect(await read()).toBe(30);
+});
+
+test("a closed record goes on where it ended", async () => {
+  const { path, tail, read } = follow(`${answer(1)}\n${answer(2).slice(0, 30)}`);
+  expect(await read()).toBe(10);
+  await tail.close();
+  appendFileSync(path, `${answer(2).slice(30)}\n`);
+  expect(await read()).toBe(20);
+});
+
+test.runIf(platform() === "linux")("a record is open only while it grows", async () => {
+  const { path, read } = follow(`${answer(1)}\n`);
+  const isOpen = () =>
+    readdirSync("/proc/self/fd").some((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === path;
+      } catch {
+        return false; // it has been closed meanwhile
+      }
+    });
+  await read();
+  appendFileSync(path, `${answer(2)}\n`);
+  expect(await read()).toBe(20);
+  expect(isOpen()).toBe(true);
+  expect(await read()).toBe(20);
+  expect(isOpen()).toBe(false);
 });
 
 test("another file of that name, and a shortened one, are read anew", async () => {
