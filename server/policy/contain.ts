@@ -98,8 +98,15 @@ function allowed({ reason }: Decision, sandbox: Sandbox): Decision {
 /** Where the policy demands the sandbox, no command may run bare without a person. */
 function withoutEngine(evaluation: Evaluation): Evaluation {
   if (evaluation.decision.effect !== "allow") return evaluation;
-  const why = "The policy wants every command in a sandbox, and here gate cannot make one; " +
-    "a person must approve it";
+  return askedAbout(
+    evaluation,
+    "The policy wants every command in a sandbox, and here gate cannot make one; " +
+      "a person must approve it",
+  );
+}
+
+/** An allowed command that is to run outside the sandbox only if a person approves it. */
+export function askedAbout<E extends Evaluation>(evaluation: E, why: string): E {
   const finding = builtin("ask", SANDBOX, "*", why);
   return {
     ...evaluation,

@@ -14,6 +14,7 @@ import { reportRemoved } from "../guarding/report.ts";
 import { restore, type Restored } from "../guarding/restore.ts";
 import { compare } from "../guarding/snapshot.ts";
 import { openedByApproval } from "../review/openings.ts";
+import { runsChangeableCode } from "../show/own_code.ts";
 import type { ActionRow } from "../store.ts";
 import { evaluateAgain, isRemembered } from "../submit/evaluate.ts";
 import { homedir } from "node:os";
@@ -46,7 +47,7 @@ export async function outsideOf(
   const { decision, decided_by } = row;
   if (decision.sandbox) return "behind";
   if (decided_by !== "policy" || isRemembered(decision)) return null;
-  if (await runsOwnCode(services, row)) return "behind";
+  if (await runsCodeOfProject(services, row)) return "behind";
   const lane = await laneOf(services, row);
   return services.sandboxes.lanes.outside(key, lane) ? "outside" : "behind";
 }
@@ -56,17 +57,20 @@ const RUNNERS =
   /\b(npx|bunx|pnpx|pnpm|yarn|uvx|pipx|(npm|bun)\s+(exec|x)|(uv|poetry)\s+run|bundle\s+exec)\b/;
 
 /**
- * Whether the command starts a program of the project or an installed package, or makes git run one:
- * sandboxed commands can change these.
+ * Whether the command starts a program of the project or an installed package, makes git run one, or
+ * runs scripts, tests or builds that a rule allows by name: sandboxed commands can change these.
  */
-async function runsOwnCode(
+async function runsCodeOfProject(
   { config, roots }: ActionServices,
-  { analysis, command, cwd, root, plan }: ActionRow,
+  { analysis, command, cwd, root, plan, decision }: ActionRow,
 ): Promise<boolean> {
   const { compiled, around } = await config.inForce();
   if (!around.sandbox || compiled.sandbox.mode === "off") return false;
   if (RUNNERS.test(command ?? "")) return true;
   const commands = analysis?.commands ?? [];
+  // A default that allows lets an agent run any code outside anyway.
+  const isNamed = decision.rule !== null;
+  if (isNamed && runsChangeableCode({ scripts: plan?.scripts ?? [], commands })) return true;
   const search_path = plan?.search_path ?? ownEnvironment()["PATH"] ?? "";
   return commands.some(([name = ""]) => liesIn(roots, name, cwd ?? root, search_path)) ||
     runsOwnPrograms(commands, [...roots, cwd ?? root]);

@@ -146,6 +146,59 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     },
   );
 
+  test.each([
+    ["make", "Makefile", "all:\n\t@echo planted"],
+    ["timeout 9 make", "Makefile", "all:\n\t@echo planted"],
+    ["python3 tool.py", "tool.py", "print('planted')"],
+    ["bash tool.sh", "tool.sh", "echo planted"],
+    ["perl tool.pl", "tool.pl", "print qq(planted\n)"],
+    ["node tool.js", "tool.js", "console.log('planted')"],
+    ["npm test --silent", "package.json", '{"scripts":{"test":"echo planted"}}'],
+    ["cd src && python3 -m tool", "src/tool.py", "print('planted')"],
+  ])(
+    "code of the project that a rule allows by name runs in the sandbox: %s",
+    async (command, file, text) => {
+      const template = policyTemplate("balanced");
+      const allowed = [
+        ...template.allowedCommands ?? [],
+        command.replace(/^.*(&& |timeout 9 )/, ""),
+      ];
+      const gate = await createTestGate({
+        ...sandboxed,
+        files: { ...FILES, [file]: text },
+        policies: { ...template, allowedCommands: [...allowed, "timeout", "cd"] },
+      });
+      const run = await connect(gate);
+      expect(await run(command, { wait_ms: 15_000 }))
+        .toMatchObject({ output: "planted\n", decision: { sandbox: { engine: "bubblewrap" } } });
+    },
+  );
+
+  test("outside the sandbox, such code waits for a person although a rule allows it", async () => {
+    const template = policyTemplate("balanced");
+    const gate = await createTestGate({
+      ...sandboxed,
+      files: { ...FILES, Makefile: "all:\n\t@echo planted" },
+      policies: { ...template, allowedCommands: [...template.allowedCommands ?? [], "make"] },
+    });
+    const run = await connect(gate);
+    const outside = { outside_sandbox: true, reason: "it needs the network" };
+    const held = await run("make", { ...outside, wait_ms: 0 });
+    expect(held).toMatchObject({ status: "pending", decision: { rule: { list: "sandbox" } } });
+    expect((held.decision as { reason: string }).reason).toContain("sandboxed commands can change");
+    expect(await run("wc -l src/a.txt", { ...outside, wait_ms: 15_000 }))
+      .toMatchObject({ execution: "succeeded", decision: { effect: "allow", sandbox: null } });
+  });
+
+  test.each(["python3 -c 'print(1)'", "node -p 1", "make --version"])(
+    "code that the text holds whole runs outside: %s",
+    async (command) => {
+      const run = await connect(await createTestGate(sandboxed));
+      expect(await run(command, { wait_ms: 15_000 }))
+        .toMatchObject({ execution: "succeeded", decision: { effect: "allow", sandbox: null } });
+    },
+  );
+
   test("a sandboxed command starts when no proved one runs any more", async () => {
     const gate = await createTestGate(sandboxed);
     const key = join(gate.root, "../key.txt");
