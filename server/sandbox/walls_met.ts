@@ -3,6 +3,13 @@ import type { AskedHost } from "./schema.ts";
 /** The part of an output which tells that a command met a wall of the sandbox. */
 const SIGNS: { sign: RegExp; says: (about: string) => string }[] = [
   {
+    // Only Landlock refuses it: bubblewrap gives each command a /dev/shm of its own.
+    sign: /_multiprocessing\.SemLock\(|\/dev\/shm\b.*(denied|EACCES)|(denied|EACCES).*\/dev\/shm\b/,
+    says: () =>
+      "/dev/shm holds the shared memory of other programs, so locks and queues between processes " +
+      "do not work in this sandbox; where bubblewrap is installed, they do",
+  },
+  {
     sign: /Permission denied|\bEACCES\b|PermissionError|not permitted|\bEPERM\b/i,
     says: (about) => `${about} is hidden, or the sandbox does not allow the call`,
   },

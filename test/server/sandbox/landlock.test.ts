@@ -9,13 +9,23 @@ import type { SandboxEngine } from "../../../server/environment.ts";
 import { policyTemplate } from "../../../server/policy/templates.ts";
 import { rulesOf, startConfined } from "../../../server/sandbox/landlock.ts";
 import type { Walls } from "../../../server/sandbox/schema.ts";
+import { wallsMet } from "../../../server/sandbox/walls_met.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 import { createTestGate } from "../../helpers.ts";
 import { connect } from "./agent.ts";
 import { CONFINE, LANDLOCK } from "./landlock_stage.ts";
+import { SHARING } from "./sharing.ts";
 import { createStage } from "./stage.ts";
 
 const NAMED: SandboxEngine = { name: "landlock", path: "/gate", version: "7", can_mask: false };
+
+const PIPING = `import multiprocessing as m
+def work(end): end.send(sum(range(10)))
+if __name__ == '__main__':
+    here, there = m.Pipe()
+    one = m.Process(target=work, args=(there,))
+    one.start(); print(here.recv()); one.join()
+`;
 
 const NESTED = Object.fromEntries(
   ["HEAD", "config", "objects/x", "refs/x"].map((
@@ -96,6 +106,20 @@ describe.runIf(LANDLOCK !== null)("a command under Landlock", () => {
     expect(exit_code).toBe(7);
     expect(statSync(join(root, "g")).mode & 0o777).toBe(0o751);
   });
+
+  test.skipIf(!existsSync("/usr/bin/python3"))(
+    "has processes and pipes, but no shared memory, and that wall is told",
+    async () => {
+      const { run, write } = open();
+      write("home/user/project/pipe.py", PIPING);
+      write("home/user/project/share.py", SHARING);
+      expect(await run("/usr/bin/python3 pipe.py"))
+        .toMatchObject({ output: "45\n", exit_code: 0 });
+      const shared = await run("/usr/bin/python3 share.py");
+      expect(shared.exit_code).toBe(1);
+      expect(wallsMet(shared.output)).toContainEqual(expect.stringContaining("/dev/shm holds"));
+    },
+  );
 
   test("is told of a signal, and its exit does not wait", async () => {
     const { run } = open();

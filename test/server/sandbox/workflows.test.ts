@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
+import { SHARING } from "./sharing.ts";
 import { createStage, ENGINE } from "./stage.ts";
 
 /** Work as agents do it, without the network: the files of a project, the command, what it prints. */
@@ -139,6 +140,13 @@ const WORKFLOWS: Workflow[] = [
     },
     command: "python3 m.py",
     prints: /^6$/m,
+  },
+  {
+    name: "locks, queues, pools and blocks of shared memory",
+    needs: ["python3"],
+    files: { "m.py": SHARING },
+    command: "python3 m.py",
+    prints: /^300 queued 7 \[2, 4\]$/m,
   },
   {
     name: "a database",
