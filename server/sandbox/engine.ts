@@ -91,7 +91,8 @@ async function lookForBubblewrap(places: readonly string[]): Promise<EngineFound
   return failure === null ? { engine, why: null, fix: null } : none(
     `bubblewrap cannot build a sandbox here: ${failure}`,
     "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 " +
-      "user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0",
+      "user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0; " +
+      "in a container, start that with a seccomp profile which allows them",
   );
 }
 
@@ -219,8 +220,12 @@ async function attempt(sandbox: SandboxStart, cwd: string): Promise<string | nul
   });
   const printed = output.trim();
   if (printed === "held") return null;
+  if (printed.startsWith(OWN_WORDS)) return printed.slice(OWN_WORDS.length);
   return error ?? (printed === "" ? "no command starts in it" : `it let out: ${printed}`);
 }
+
+/** The process that restricts itself says so why it cannot. */
+const OWN_WORDS = "gate: Cannot start the sandbox: ";
 
 const PROBE = { cwd: "/", timeout_ms: PROBE_MS, max_output_bytes: 1_000, env: {} };
 

@@ -198,3 +198,59 @@ describe.runIf(CAN_HIDE)("the executable on a machine without bubblewrap", () =>
     expect(JSON.stringify(data)).toContain("can neither hide nor keep single files");
   });
 });
+
+/** Starts a program under a filter that refuses these system calls and new namespaces, as containers do. */
+const CONTAINER = `import ctypes, os, struct, sys
+EPERM, ENOSYS, ALLOW, NEW_NAMESPACE = 0x50001, 0x50026, 0x7fff0000, 0x7e020000
+steps = [(0x20, 0, 0, 0)]
+for call in sys.argv[1].split(','): steps += [(0x15, 0, 1, int(call)), (6, 0, 0, EPERM)]
+steps += [(0x15, 0, 1, 435), (6, 0, 0, ENOSYS), (0x15, 0, 3, 56), (0x20, 0, 0, 16)]
+steps += [(0x45, 0, 1, NEW_NAMESPACE), (6, 0, 0, EPERM), (6, 0, 0, ALLOW)]
+code = b''.join(struct.pack('HBBI', *one) for one in steps)
+kept = ctypes.create_string_buffer(code, len(code))
+program = struct.pack('HxxxxxxQ', len(steps), ctypes.addressof(kept))
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.create_string_buffer(program), 0, 0): sys.exit(9)
+os.execv(sys.argv[2], sys.argv[2:])
+`;
+/** unshare setns mount pivot_root, and what else Docker's default profile refuses: pidfd_getfd. */
+const NAMESPACES = "272,308,165,155";
+const DOCKER = `${NAMESPACES},438`;
+const inContainer = (refused: string) => ["/usr/bin/python3", "-c", CONTAINER, refused];
+const CAN_FILTER = SUBJECT === "executable" && process.arch === "x64" &&
+  existsSync("/usr/bin/python3") &&
+  spawnSync("/usr/bin/python3", [...inContainer(DOCKER).slice(1), "/bin/true"]).status === 0;
+if (!CAN_FILTER) {
+  console.error("NOT RUN: a container's filter needs the executable and Python on x64");
+}
+
+describe.runIf(CAN_FILTER)("the executable in a container", () => {
+  test.each([
+    ["that refuses namespaces", NAMESPACES, /landlock \d+ can run commands in a sandbox/],
+    [
+      "with Docker's default profile",
+      DOCKER,
+      /sandbox +none: bubblewrap .*; nor can it be Landlock: the kernel does not let gate answer its calls/,
+    ],
+  ])("%s says truly which engine it has, and judges commands so", async (_, refused, says) => {
+    const world = await World.create(SUBJECT);
+    let agent: Agent | null = null;
+    try {
+      world.use([...inContainer(refused), ...world.command([])]);
+      await world.init({ ...policyTemplate("balanced"), sandbox: { mode: "auto" } });
+      const { stdout } = await world.run(["doctor"]);
+      expect(stdout).toMatch(says);
+      agent = await Agent.connect(world);
+      const command = "python3 -c \"open('made.txt','w').write('made')\"";
+      const { data } = await agent.call("run_command", { command, wait_ms: 0 });
+      expect(data).toMatchObject(
+        refused === DOCKER
+          ? { status: "pending", decision: { effect: "ask", sandbox: null } }
+          : { status: "approved", decision: { effect: "allow", sandbox: { engine: "landlock" } } },
+      );
+    } finally {
+      await agent?.close();
+      await world.close();
+    }
+  });
+});
