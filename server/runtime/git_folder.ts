@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, type Stats, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { LRUCache } from "lru-cache";
 
@@ -36,6 +36,36 @@ export function branchOf(folder: string): string | null {
 export function withShared(own: string): string[] {
   const shared = pathIn(join(own, "commondir"), /^\s*(.+?)\s*$/s);
   return shared === null ? [own] : [own, resolve(own, shared)];
+}
+
+/** More folders below `modules` are not searched. */
+const MOST_BELOW_MODULES = 200;
+
+/**
+ * The folders of git of the submodules of this one, and of theirs. The name of a submodule may have
+ * slashes. Null for too many.
+ */
+export function moduleFoldersOf(git: string): string[] | null {
+  const found: string[] = [];
+  const queue = [join(git, "modules")];
+  for (const folder of queue) {
+    for (const path of foldersIn(folder)) {
+      const isOwn = lookAt(join(path, "HEAD")) !== null;
+      if (isOwn) found.push(path);
+      queue.push(isOwn ? join(path, "modules") : path);
+    }
+    if (queue.length > MOST_BELOW_MODULES) return null;
+  }
+  return found;
+}
+
+function foldersIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).filter((one) => one.isDirectory())
+      .map(({ name }) => join(folder, name));
+  } catch {
+    return []; // there is none
+  }
 }
 
 interface Known {

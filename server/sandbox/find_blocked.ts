@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import { moduleFoldersOf } from "../runtime/git_folder.ts";
 import type { Fate, Judge } from "./judge.ts";
 import { isUnnamed } from "./unnamed.ts";
 
@@ -19,6 +20,8 @@ interface Seen {
   /** When it was read, in milliseconds since 1970. */
   at: number;
   entries: number;
+  /** It is one of git's, so what was found also lies deeper than in the folder itself. */
+  is_git: boolean;
   folders: string[];
   found: Found[];
 }
@@ -78,7 +81,7 @@ function look(folder: string, old: Seen | undefined, judge: Judge): Seen | null 
     const at = Date.now();
     const { dev, ino, ctimeNs, ctimeMs } = lstatSync(folder, { bigint: true });
     const state = `${dev} ${ino} ${ctimeNs}`;
-    if (old?.state === state && old.at - Number(ctimeMs) > COARSE_MS) return old;
+    if (old?.state === state && !old.is_git && old.at - Number(ctimeMs) > COARSE_MS) return old;
     return { state, at, ...read(folder, judge) };
   } catch {
     return null;
@@ -93,10 +96,10 @@ function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
   // Of git's own folder, what runs code is read-only, and the rest is git's business. A command can
   // give every other folder these names, so only the name of this one keeps gate from looking in.
   if (isGit && basename(folder) === ".git") {
-    return { entries: entries.length, folders: [], found: gitParts(folder, names) };
+    return { entries: entries.length, is_git: true, folders: [], found: gitParts(folder) };
   }
   const folders: string[] = [];
-  const found: Found[] = isGit ? gitParts(folder, names) : [];
+  const found: Found[] = isGit ? gitParts(folder) : [];
   for (const entry of entries) {
     const path = join(folder, entry.name);
     const kind = kindOf(entry);
@@ -116,7 +119,7 @@ function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
     if (fate !== null) found.push({ path, fate, kind: isSpecial ? "file" : kind });
     if (kind === "folder" && fate !== "hidden") folders.push(path);
   }
-  return { entries: entries.length, folders, found };
+  return { entries: entries.length, is_git: isGit, folders, found };
 }
 
 function kindOf(entry: Dirent): Found["kind"] | "special" {
@@ -129,23 +132,28 @@ function kindOf(entry: Dirent): Found["kind"] | "special" {
 const RUNS = ["config", "config.worktree", "hooks", "info", "commondir"];
 
 /** The parts of a git folder, and of its submodules, that make git run a program. */
-export function gitParts(
-  folder: string,
-  names: ReadonlySet<string> = new Set(namesIn(folder)),
-): Found[] {
-  const inside = ["modules", "worktrees"].filter((name) => names.has(name)).flatMap((name) =>
-    namesIn(join(folder, name)).slice(0, MOST_MODULES).flatMap((one) =>
-      gitParts(join(folder, name, one))
-    )
-  );
-  const own = RUNS.filter((name) => names.has(name)).map((name): Found => {
-    const path = join(folder, name);
-    return { path, fate: "read_only", kind: lstatSync(path).isDirectory() ? "folder" : "file" };
-  });
-  return [...own, ...inside];
+export function gitParts(folder: string): Found[] {
+  const modules = moduleFoldersOf(folder);
+  const trees = namesIn(join(folder, "worktrees")).map((name) => join(folder, "worktrees", name));
+  return [
+    ...[folder, ...modules ?? []].flatMap(ownParts),
+    ...trees.length > MOST_TREES ? [kept(join(folder, "worktrees"))] : trees.flatMap(ownParts),
+    ...modules === null ? [kept(join(folder, "modules"))] : [],
+  ];
 }
 
-const MOST_MODULES = 50;
+/** With more working trees, the folder around them is kept as a whole. */
+const MOST_TREES = 50;
+
+function ownParts(folder: string): Found[] {
+  const names = new Set(namesIn(folder));
+  return RUNS.filter((name) => names.has(name)).map((name) => kept(join(folder, name)));
+}
+
+function kept(path: string): Found {
+  const kind = lstatSync(path).isDirectory() ? "folder" : "file";
+  return { path, fate: "read_only", kind };
+}
 
 function namesIn(folder: string): string[] {
   try {

@@ -22,9 +22,23 @@ const CACHES = ["ms-playwright", "puppeteer", "Cypress", "node-gyp", "electron",
 const CREDENTIALS = [
   ...[".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".bundle/config"],
   ...[".pub-cache/credentials.json", ".m2/settings.xml", ".m2/settings-security.xml"],
-  ...[".gradle/gradle.properties", ".gradle/init.d", ".ivy2/.credentials", ".cabal/config"],
+  ...[
+    ".gradle/gradle.properties",
+    ".gradle/init.d",
+    ".gradle/init.gradle",
+    ".gradle/init.gradle.kts",
+    ".ivy2/.credentials",
+    ".cabal/config",
+  ],
   ...[".nuget/NuGet", ".composer/auth.json", ".composer/config.json", ".mix/hex.config"],
-  ...[".conda/condarc", ".yarn/config", ".coursier/credentials.properties"],
+  ...[
+    ".local/share/uv/credentials",
+    ".dotnet/corefx",
+    ".conda/.condarc",
+    ".conda/condarc",
+    ".yarn/config",
+    ".coursier/credentials.properties",
+  ],
 ];
 
 /** The user's home with only the tools in it, and what of them is hidden. */

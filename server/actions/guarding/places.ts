@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { HOOKED_HOSTS, HOSTS } from "../../hosts/hosts.ts";
 import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
-import { gitFoldersOf } from "../../runtime/git_folder.ts";
+import { gitFoldersOf, moduleFoldersOf } from "../../runtime/git_folder.ts";
 import { installedPlugins } from "./plugins.ts";
 import { namesIn } from "./folder_names.ts";
 import type { Place } from "./snapshot.ts";
@@ -49,15 +49,17 @@ function place(path: string): Place {
   return { path, deep: true, skip: LIVELY };
 }
 
+const MOST_MODULES = 20;
+
 /** The files in git's folder that make git run a program. */
 function gitPlaces(git: string): Place[] {
   const files = ["config", "config.worktree", "commondir", "info/attributes"];
   return [
     ...files.map((name) => ({ path: join(git, name), deep: false })),
     { path: join(git, "hooks"), deep: true, skip: LIVELY },
-    ...namesIn(join(git, "modules")).slice(0, 20).flatMap((name) => [
-      { path: join(git, "modules", name, "config"), deep: false },
-      { path: join(git, "modules", name, "hooks"), deep: true, skip: LIVELY },
+    ...(moduleFoldersOf(git) ?? []).slice(0, MOST_MODULES).flatMap((module) => [
+      { path: join(module, "config"), deep: false },
+      { path: join(module, "hooks"), deep: true, skip: LIVELY },
     ]),
     ...namesIn(join(git, "worktrees")).slice(0, 20).map((name) => (
       { path: join(git, "worktrees", name, "config.worktree"), deep: false }

@@ -68,3 +68,24 @@ test("too many entries are none at all, so that no sandbox hides only some", asy
   expect(await new BlockedFiles(20).find(stage.root, stage.judge)).toBeNull();
   expect(await new BlockedFiles(40).find(stage.root, stage.judge)).toEqual([]);
 });
+
+test("git's submodules are found by names with slashes too, and each change of them is seen", async () => {
+  const below = (name: string) => `home/user/project/.git/modules/${name}`;
+  const module = (name: string) => ({ [below(`${name}/HEAD`)]: "", [below(`${name}/config`)]: "" });
+  const stage = createStage({
+    ...{ "home/user/project/.git/HEAD": "", "home/user/project/.git/objects/x": "" },
+    ...{ "home/user/project/.git/refs/x": "", ...module("lib"), ...module("third/party/one") },
+    ...module("lib/modules/inner"),
+  });
+  const kept = [
+    "read_only .git/modules/lib/config",
+    "read_only .git/modules/lib/modules/inner/config",
+    "read_only .git/modules/third/party/one/config",
+  ];
+  expect(await paths(stage)).toEqual(kept);
+  stage.write(below("third/party/one/hooks/post-checkout"), "");
+  const hooks = "read_only .git/modules/third/party/one/hooks";
+  expect(await paths(stage)).toEqual([...kept, hooks]);
+  for (let at = 0; at < 200; at++) stage.write(below(`many/${at}/HEAD`), "");
+  expect(await paths(stage)).toEqual(["read_only .git/modules"]);
+});
