@@ -40,7 +40,9 @@ export function createCommand(io: Io) {
 
 function verifyCommand(io: Io) {
   return new Command("verify")
-    .description("Verify the hash chain and the signed checkpoints; exit 1 if they are broken.")
+    .description(
+      "Verify the hash chain, its signed checkpoints, the actions and the counts; exit 1 on a fault.",
+    )
     .argument("[file]", "a bundle or a JSON export to verify, without the daemon")
     .option("--project <id>", "verify only this project (default: all projects)")
     .option("--key <key>", "require that this public key signed the file; a key or a key file")

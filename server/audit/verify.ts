@@ -16,6 +16,7 @@ import type { AuditEvent, AuditVerification } from "../evidence/schema.ts";
 import { LedgerProofs } from "../proof/ledger_check.ts";
 import { NATIVE } from "../proof/signature.ts";
 import { checkActions, checkSubmitted } from "./actions_check.ts";
+import { checkProjections } from "./projections_check.ts";
 import { decodeStored, listCheckpoints, listStored } from "./store.ts";
 
 /** So few that a page holds the event loop for a few milliseconds. */
@@ -30,8 +31,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Recomputes the whole chain from its content, compares the actions with it, and yields to the
- * event loop between pages.
+ * Recomputes the whole chain from its content, compares the actions with it and the projections with
+ * both, and yields to the event loop between pages.
  */
 export async function verifyChain(
   ledger: Ledger,
@@ -47,7 +48,7 @@ export async function verifyChain(
     await checkCheckpoints(checkpoints, chain, { public_key, isSigned }) ??
     checkRemembered(remembered, chain) ?? later_problem;
   // Only a whole chain says what the actions must be.
-  const problem = chain_problem ?? await checkActions(ledger);
+  const problem = chain_problem ?? await checkActions(ledger) ?? await checkProjections(ledger);
   return {
     ok: problem === null,
     project_id,

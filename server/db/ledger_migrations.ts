@@ -302,7 +302,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
     `CREATE TRIGGER actions_recounted AFTER UPDATE ON actions BEGIN
       UPDATE sessions SET
         pending_count = pending_count + (NEW.status = 'pending') - (OLD.status = 'pending'),
-        done_count = done_count + ${counts("NEW")} - ${counts("OLD")},
+        done_count = done_count + ${countsAsDone("NEW")} - ${countsAsDone("OLD")},
         rolled_back_count = rolled_back_count
           + (NEW.status = 'rolled_back' AND NEW.tool <> 'rollback')
           - (OLD.status = 'rolled_back' AND OLD.tool <> 'rollback')
@@ -526,7 +526,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       UPDATE sessions SET
         action_count = action_count + 1,
         pending_count = pending_count + (NEW.status = 'pending'),
-        done_count = done_count + ${counts("NEW")},
+        done_count = done_count + ${countsAsDone("NEW")},
         last_seen_at = max(last_seen_at, NEW.created_at)
       WHERE project_id = NEW.project_id AND id = NEW.session_id;
     END`,
@@ -544,7 +544,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
         OR OLD.execution <> NEW.execution OR OLD.reversible <> NEW.reversible) BEGIN
       UPDATE sessions SET
         pending_count = pending_count + (NEW.status = 'pending') - (OLD.status = 'pending'),
-        done_count = done_count + ${counts("NEW")} - ${counts("OLD")},
+        done_count = done_count + ${countsAsDone("NEW")} - ${countsAsDone("OLD")},
         rolled_back_count = rolled_back_count
           + (NEW.status = 'rolled_back' AND NEW.tool <> 'rollback')
           - (OLD.status = 'rolled_back' AND OLD.tool <> 'rollback')
@@ -619,7 +619,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */
-function counts(row: string): string {
+export function countsAsDone(row: string): string {
   return `(${row}.reversible AND ${row}.tool <> 'rollback' AND (${row}.execution = 'succeeded'
     OR (${row}.tool = 'run_command' AND ${row}.execution IN ('failed', 'unknown'))))`;
 }

@@ -1,0 +1,133 @@
+import { setImmediate } from "node:timers/promises";
+import type { Ledger } from "../db/ledger.ts";
+import type { Problem } from "../evidence/check.ts";
+import {
+  type Counts,
+  type Entry,
+  findUnlisted,
+  listCounted,
+  listEntries,
+  listHourCounts,
+  type Listing,
+  LISTINGS,
+  listSessionCounts,
+  recountHour,
+  recountSession,
+} from "./projections_store.ts";
+
+/** So few that a page holds the event loop for a few milliseconds. */
+const PAGE = 200;
+
+/**
+ * The first projection that differs from a recount of the actions and events: counts of sessions and
+ * hours, searched words, and the lists by agent, tool, path, time and session. What changes during the
+ * check is counted again, in one statement.
+ */
+export async function checkProjections(ledger: Ledger): Promise<Problem | null> {
+  const what = await checkCounts(ledger) ?? await checkListings(ledger);
+  return what === null ? null : { seq: null, what };
+}
+
+async function checkCounts(ledger: Ledger): Promise<string | null> {
+  const sessions = new Map<string, Counts>();
+  const hours = new Map<string, Counts>();
+  for (let after = 0, size = PAGE; size === PAGE;) {
+    const page = await listCounted(ledger, after, PAGE);
+    for (const { seq, session_id, hour, session, has_words } of page) {
+      if (!has_words) return `the search lacks action ${seq}`;
+      sessions.set(session_id, sumOf(sessions.get(session_id), session));
+      const { n, first_seq, last_seq } = hours.get(hour) ?? { n: 0, first_seq: seq, last_seq: seq };
+      hours.set(hour, {
+        n: n! + 1,
+        first_seq: Math.min(first_seq!, seq),
+        last_seq: Math.max(last_seq!, seq),
+      });
+    }
+    size = page.length;
+    after = page.at(-1)?.number ?? after;
+    await setImmediate();
+  }
+  return await checkSessions(ledger, sessions) ?? await checkHours(ledger, hours);
+}
+
+function sumOf(sums: Counts | undefined, more: Counts): Counts {
+  if (sums === undefined) return more;
+  return Object.fromEntries(Object.entries(more).map(([name, n]) => [name, n + sums[name]!]));
+}
+
+async function checkSessions(
+  ledger: Ledger,
+  found: ReadonlyMap<string, Counts>,
+): Promise<string | null> {
+  for (let after = 0, size = PAGE; size === PAGE;) {
+    const page = await listSessionCounts(ledger, after, PAGE);
+    for (const { id, counts } of page) {
+      const sums = found.get(id);
+      if (sums ? isSame(counts, sums) : Object.values(counts).every((n) => n === 0)) continue;
+      const again = await recountSession(ledger, id);
+      const what = differenceOf(`session "${id}"`, again.counts, again.recount);
+      if (what !== null) return what;
+    }
+    size = page.length;
+    after = page.at(-1)?.seq ?? after;
+    await setImmediate();
+  }
+  return null;
+}
+
+async function checkHours(
+  ledger: Ledger,
+  found: ReadonlyMap<string, Counts>,
+): Promise<string | null> {
+  const counted = new Map((await listHourCounts(ledger)).map(({ hour, counts }) => [hour, counts]));
+  for (const hour of new Set([...found.keys(), ...counted.keys()])) {
+    const [counts, sums] = [counted.get(hour), found.get(hour)];
+    if (counts && sums && isSame(counts, sums)) continue;
+    const again = await recountHour(ledger, hour);
+    const none = { n: 0, first_seq: 0, last_seq: 0 };
+    const what = differenceOf(`the hour ${hour}`, again.counts ?? none, again.recount);
+    if (what !== null) return what;
+  }
+  return null;
+}
+
+function isSame(counts: Counts, recount: Counts): boolean {
+  return Object.entries(recount).every(([name, n]) => counts[name] === n);
+}
+
+function differenceOf(what: string, counts: Counts, recount: Counts): string | null {
+  const name = Object.keys(recount).find((name) => counts[name] !== recount[name]);
+  if (name === undefined) return null;
+  return `${what} has the ${name} ${counts[name]}, but a recount gives ${recount[name]}`;
+}
+
+async function checkListings(ledger: Ledger): Promise<string | null> {
+  for (const listing of LISTINGS) {
+    const what = await checkMissing(ledger, listing) ?? await checkEntries(ledger, listing);
+    if (what !== null) return what;
+  }
+  return null;
+}
+
+async function checkMissing(ledger: Ledger, listing: Listing): Promise<string | null> {
+  // No action has a higher number than the events.
+  for (let after = 0; after < ledger.head.seq; after += PAGE) {
+    const seq = await findUnlisted(ledger, listing, { after, last: after + PAGE });
+    if (seq !== null) return `${listing.index} lacks number ${seq}`;
+    await setImmediate();
+  }
+  return null;
+}
+
+async function checkEntries(ledger: Ledger, listing: Listing): Promise<string | null> {
+  let last: Entry | null = null;
+  for (let size = PAGE; size === PAGE;) {
+    const page: Entry[] = await listEntries(ledger, listing, last, PAGE);
+    const wrong = page.find(({ is_true }) => !is_true);
+    if (wrong) return `${listing.index} has an entry for number ${wrong.seq} that is not true`;
+    size = page.length;
+    last = page.at(-1) ?? last;
+    await setImmediate();
+  }
+  return null;
+}
