@@ -122,19 +122,36 @@ export async function listEvents(
 /** Every checkpoint, in order. */
 export async function listCheckpoints(ledger: Ledger): Promise<Checkpoint[]> {
   const rows = await ledger.all(
-    "SELECT * FROM checkpoints WHERE project_id = ? ORDER BY seq",
+    `${CHECKPOINTS} WHERE project_id = ? ORDER BY seq`,
     [ledger.project_id],
   );
-  return rows as unknown as Checkpoint[];
+  return rows.map(toCheckpoint);
+}
+
+const CHECKPOINT_TEXTS = ["project_id", "hash", "at", "public_key", "signature"] as const;
+
+// As bytes: libSQL ends the process for a text that is not UTF-8.
+const CHECKPOINTS = `SELECT seq, ${
+  CHECKPOINT_TEXTS.map((name) => `CAST(${name} AS BLOB) AS ${name}`).join(", ")
+} FROM checkpoints`;
+
+/** A damaged text gets another character, so that its signature or its hash no longer fits. */
+function toCheckpoint(row: Row): Checkpoint {
+  const texts = CHECKPOINT_TEXTS.map((name) => [name, textOf(row[name]!)]);
+  return { seq: Number(row.seq), ...Object.fromEntries(texts) } as Checkpoint;
+}
+
+function textOf(bytes: Value): string {
+  return new TextDecoder().decode(bytes as Uint8Array);
 }
 
 /** The checkpoint of one event, if it has one. */
 export async function findCheckpoint(ledger: Ledger, seq: number): Promise<Checkpoint | null> {
-  const rows = await ledger.all(
-    "SELECT * FROM checkpoints WHERE project_id = ? AND seq = ?",
+  const [row] = await ledger.all(
+    `${CHECKPOINTS} WHERE project_id = ? AND seq = ?`,
     [ledger.project_id, seq],
   );
-  return (rows[0] ?? null) as unknown as Checkpoint | null;
+  return row ? toCheckpoint(row) : null;
 }
 
 /** The stored hash of one event; null when there is no such event. */
@@ -143,7 +160,7 @@ export async function findHash(ledger: Ledger, seq: number): Promise<string | nu
     "SELECT CAST(hash AS BLOB) AS hash FROM audit WHERE project_id = ? AND seq = ?",
     [ledger.project_id, seq],
   );
-  return row ? new TextDecoder().decode(row.hash as Uint8Array) : null;
+  return row ? textOf(row.hash!) : null;
 }
 
 /** The filters of an export. */
@@ -198,19 +215,19 @@ export async function listRecent(
 /** The time of one event; null when there is no such event. */
 export async function findTime(ledger: Ledger, seq: number): Promise<string | null> {
   const [row] = await ledger.all(
-    "SELECT at FROM audit WHERE project_id = ? AND seq = ?",
+    "SELECT CAST(at AS BLOB) AS at FROM audit WHERE project_id = ? AND seq = ?",
     [ledger.project_id, seq],
   );
-  return row ? String(row.at) : null;
+  return row ? textOf(row.at!) : null;
 }
 
 /** The newest signed head. */
 export async function newestCheckpoint(ledger: Ledger): Promise<Checkpoint | null> {
-  const rows = await ledger.all(
-    "SELECT * FROM checkpoints WHERE project_id = ? ORDER BY seq DESC LIMIT 1",
+  const [row] = await ledger.all(
+    `${CHECKPOINTS} WHERE project_id = ? ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id],
   );
-  return (rows[0] ?? null) as unknown as Checkpoint | null;
+  return row ? toCheckpoint(row) : null;
 }
 
 /** Whether the event passes every filter. */

@@ -228,3 +228,17 @@ test("verify() accepts a rollback of a rollback", async () => {
   expect(await gate.project.audit.verify())
     .toMatchObject({ ok: false, problem: { what: expect.stringContaining(ids.undone.id) } });
 });
+
+test.each([
+  ["the time of the newest event", "UPDATE audit SET at = CAST(x'C328' AS TEXT) WHERE seq = 5"],
+  ["a hash of a checkpoint", "UPDATE checkpoints SET hash = CAST(x'FF' AS TEXT)"],
+  ["a signature", "UPDATE checkpoints SET signature = CAST(x'41FF' AS TEXT)"],
+])("a text that is not UTF-8 ends no daemon: %s", async (_name, sql) => {
+  const gate = await gateWith(5);
+  await tamper(gate, sql);
+  for (const route of ["state", "head?at=5", "checkpoint", "events"]) {
+    const { status } = await gate.request("GET", `/api/audit/${route}`);
+    expect([200, 503], route).toContain(status);
+  }
+  expect(await gate.project.audit.verify()).toMatchObject({ ok: false });
+});
