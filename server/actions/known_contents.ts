@@ -6,22 +6,18 @@ const MAX_KNOWN = 2_000;
 
 /** A content that was looked up is not dropped for so long: a commit that names it may be under way. */
 const USED_MS = 60 * 60 * 1_000;
-const MAX_USED = 50_000;
+const MAX_USED = 20_000;
 
 /** Remembers which contents were committed, so that each is packed and inserted once. */
 export class KnownContents {
   readonly #known = new LRUCache<string, true>({ max: MAX_KNOWN });
-  readonly #used: LRUCache<string, true>;
+  /** When each content was looked up last, oldest first. A Map, because the cache allocates its whole size. */
+  readonly #used = new Map<string, number>();
+  readonly #uptime: () => number;
   #dropping: { hashes: ReadonlySet<string>; done: Promise<unknown> } | null = null;
 
   constructor({ uptime = () => performance.now() }: Pick<Environment, "uptime"> = {}) {
-    this.#used = new LRUCache({
-      max: MAX_USED,
-      ttl: USED_MS,
-      ttlResolution: 0,
-      // The cache takes 0 for an entry without an end.
-      perf: { now: () => 1 + uptime() },
-    });
+    this.#uptime = uptime;
   }
 
   has(sha256: string): boolean {
@@ -43,7 +39,15 @@ export class KnownContents {
       if (!contents.some(({ sha256 }) => hashes.has(sha256))) break;
       await done;
     }
-    for (const { sha256 } of contents) this.#used.set(sha256, true);
+    const now = this.#uptime();
+    for (const { sha256 } of contents) {
+      this.#used.delete(sha256);
+      this.#used.set(sha256, now);
+    }
+    for (const sha256 of this.#used.keys()) {
+      if (this.#isUsed(sha256) && this.#used.size <= MAX_USED) break;
+      this.#used.delete(sha256);
+    }
   }
 
   /** Calls `drop` with those contents that no commit uses. One call at a time. */
@@ -51,7 +55,7 @@ export class KnownContents {
     hashes: readonly string[],
     drop: (unused: string[]) => Promise<unknown>,
   ): Promise<void> {
-    const unused = hashes.filter((sha256) => !this.#used.has(sha256));
+    const unused = hashes.filter((sha256) => !this.#isUsed(sha256));
     const done = drop(unused);
     this.#dropping = { hashes: new Set(unused), done: done.catch(() => {}) };
     try {
@@ -60,5 +64,10 @@ export class KnownContents {
       for (const sha256 of unused) this.#known.delete(sha256);
       this.#dropping = null;
     }
+  }
+
+  #isUsed(sha256: string): boolean {
+    const at = this.#used.get(sha256);
+    return at !== undefined && this.#uptime() - at <= USED_MS;
   }
 }
