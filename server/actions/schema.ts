@@ -69,6 +69,8 @@ export const Action = z.object({
   before_sha256: z.string().nullable(),
   after_sha256: z.string().nullable(),
   bytes: z.number().int().nullable(),
+  lines: z.object({ added: z.number().int(), removed: z.number().int() }).nullable()
+    .describe("of a held action: the changed lines of its texts; null if they are not counted"),
   digest: z.string(),
   replay_of: z.string().nullable(),
   rollback_of: z.string().nullable(),

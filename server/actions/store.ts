@@ -61,6 +61,7 @@ export const PUBLIC = [
   "before_sha256",
   "after_sha256",
   "bytes",
+  "lines",
   "digest",
   "replay_of",
   "rollback_of",
@@ -98,6 +99,7 @@ const JSON_COLUMNS = new Set([
   "analysis",
   "proposed",
   "route",
+  "lines",
   "plan",
 ]);
 const BOOLEANS = new Set(["reversible", "edited", "output_truncated"]);

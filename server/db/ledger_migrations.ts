@@ -616,6 +616,10 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   version: 20,
   // The git branch of the folder when the session began.
   statements: ["ALTER TABLE sessions ADD COLUMN branch TEXT"],
+}, {
+  version: 21,
+  // Counted once, when the action is held. Older actions have none.
+  statements: ["ALTER TABLE actions ADD COLUMN lines TEXT"],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

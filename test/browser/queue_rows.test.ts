@@ -26,6 +26,11 @@ test("every row of the queue has the same height at every width, and shows age a
   await stage.hold("late.ts", "1\n", { agent: "a new one" });
   await page.getByText("new", { exact: true }).waitFor();
   await page.keyboard.press("x");
+  await page.locator(".queue-row").nth(3).click();
+  await page.keyboard.press("z");
+  await page.getByText("Move it to the end").waitFor();
+  await page.keyboard.press("4");
+  await page.getByText("expires in").first().waitFor();
   for (const width of [1440, 1200, 1199, 1024, 960, 959, 720, 390, 360]) {
     await page.setViewportSize({ width, height: 900 });
     if (width < 960) await page.goto(`${stage.gate.url}/approvals?project=my-app&scope=all`);
@@ -38,13 +43,48 @@ test("every row of the queue has the same height at every width, and shows age a
           part.getBoundingClientRect().right <= right;
         return {
           height: row.getBoundingClientRect().height,
-          time: inside(row.querySelector(".time")),
+          wraps: [...row.querySelectorAll(".queue-meta > *")]
+            .some((part) => part.getBoundingClientRect().height > 24),
+          // Its words end inside of the row's middle part.
+          time: inside(row.querySelector(".time")) &&
+            row.querySelector(".time")!.getBoundingClientRect().right <=
+              row.querySelector(".list-row-words")!.getBoundingClientRect().right + 1,
           risk: inside(row.querySelector(".badge")),
         };
       })
     );
     const [first] = rows;
-    expect(rows, `${width} px`).toEqual(rows.map(() => ({ ...first, time: true, risk: true })));
+    expect(rows, `${width} px`).toEqual(
+      rows.map(() => ({ ...first, wraps: false, time: true, risk: true })),
+    );
+  }
+});
+
+test("a row has the line counts of its card; a command and a content without text have none", async () => {
+  const old = Array.from({ length: 60 }, (_, i) => `line ${i}`);
+  stage.write("src/edited.ts", `${old.join("\n")}\n`);
+  const edited = old.map((line, i) => i % 20 === 0 ? `new ${i}` : line).concat("one", "two");
+  await stage.hold("edited.ts", `${edited.join("\n")}\n`);
+  await stage.hold("new.ts", "1\n2\n3\n");
+  stage.write("src/gone.ts", "1\n2\n");
+  await stage.submit("delete_file", { path: "src/gone.ts" });
+  await stage.submit("run_command", { command: "npm publish" });
+  stage.write("src/binary.ts", Uint8Array.of(0, 1, 2));
+  await stage.hold("binary.ts", "text\n");
+  const page = await stage.page("/approvals?project=my-app");
+  const rows = page.locator(".queue-row");
+  await rows.nth(4).waitFor();
+  const counts = await rows.evaluateAll((all) =>
+    all.map((row) => row.querySelector(".queue-lines")?.textContent ?? null)
+  );
+  expect(counts).toEqual(["+5−3", "+3", "−2", null, null]);
+  for (const at of [0, 1, 2]) {
+    await rows.nth(at).click();
+    await page.locator(".headline", { hasText: ["edited", "new", "gone"][at]! }).waitFor();
+    const figures = page.locator(".figures").first();
+    await figures.locator(".figure-add, .figure-del").first().waitFor();
+    const shown = await figures.locator(".figure-add, .figure-del").allTextContents();
+    expect(shown.join("")).toBe(counts[at]);
   }
 });
 

@@ -7,7 +7,7 @@ import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { speak } from "../parts/toast.tsx";
-import { count, plain, sentenceOf, shortHash } from "../parts/words.ts";
+import { count, number, plain, sentenceOf, shortHash } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
 import { daemon, loadProblem } from "../state/live.ts";
@@ -159,20 +159,39 @@ function Row({ item, selected, isStop, fresh }: RowProps) {
           <span class="dotted quiet small queue-meta">
             <Text as="span" value={item.agent} />
             {foreign && <Text as="span" value={nameOfProject(item.project_id)} />}
-            {item.gone ? <span>decided elsewhere</span> : <Ago at={item.created_at} />}
-            {item.asleep && item.expires_at && (
-              <span class="queue-deadline">
-                expires in <Until at={item.expires_at} />
-              </span>
-            )}
+            <When item={item} />
             {item.conflicts.length > 0 && <span class="contested">conflict</span>}
             {fresh && <span class="fresh">new</span>}
             {marked && <span class="fresh">marked</span>}
           </span>
         </span>
-        <RiskBadge risk={item.risk} />
+        <span class="queue-figures">
+          <RiskBadge risk={item.risk} />
+          <Lines lines={item.lines} />
+        </span>
       </button>
     </li>
+  );
+}
+
+/** How long the card waits; of a snoozed one how long it still can. */
+function When({ item }: { item: QueueItem }) {
+  if (item.gone) return <span>decided elsewhere</span>;
+  if (!item.asleep || item.expires_at === null) return <Ago at={item.created_at} />;
+  return <Until at={item.expires_at} said />;
+}
+
+/** The changed lines; nothing where they are not counted, as of a command. */
+function Lines({ lines }: Pick<QueueItem, "lines">) {
+  if (lines === null) return null;
+  const title = `${count(lines.added, "line")} added, ${number(lines.removed)} removed`;
+  return (
+    <span class="queue-lines small" title={title}>
+      {(lines.added > 0 || lines.removed === 0) && (
+        <span class="figure-add">+{number(lines.added)}</span>
+      )}
+      {lines.removed > 0 && <span class="figure-del">−{number(lines.removed)}</span>}
+    </span>
   );
 }
 

@@ -81,12 +81,14 @@ export function useQueue(selected: string | null): QueueItems | null {
       .map((action) => ({ ...action, gone: true }));
     const sorted = arrange([...wanted, ...gone], { sort, bySession });
     const placed = keepPlaces(sorted, shown.map(({ id }) => id));
+    const isAwake = ({ id }: QueueItem) => !asleep.has(id);
     const items = [
-      ...placed.filter(({ id }) => !asleep.has(id)),
-      ...placed.filter(({ id }) => asleep.has(id)).map((item) => ({ ...item, asleep: true })),
+      ...placed.filter(isAwake),
+      ...placed.filter((item) => !isAwake(item)).map((item) => ({ ...item, asleep: true })),
     ];
     kept.current = { view, layout, items };
-    return { items, isLate: placed.some(({ id }, at) => id !== sorted[at]!.id) };
+    const inOrder = sorted.filter(isAwake);
+    return { items, isLate: inOrder.some(({ id }, at) => id !== items[at]!.id) };
   }, [all, view, asleep]);
 }
 

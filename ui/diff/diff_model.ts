@@ -1,5 +1,6 @@
 import { countHidden } from "../../server/shown/visible.ts";
-import { type Change, findChanges } from "./line_diff.ts";
+import { type Change, findChanges } from "../../server/shown/line_diff.ts";
+import { type Side, sidesOf } from "../../server/shown/lines.ts";
 
 /** One line of a diff; `marks` are the parts that changed inside it. */
 export interface Line {
@@ -30,12 +31,6 @@ const CONTEXT = 3;
 const FOLD_FROM = 8;
 const BLANK_RUN = 100;
 
-interface Side {
-  lines: string[];
-  newline: boolean;
-  endings: string;
-}
-
 /**
  * Compares two texts; null means that no file exists. With `skips_blanks`, lines that differ only in
  * spaces and tabs count as unchanged.
@@ -45,9 +40,7 @@ export function createDiff(
   after: string | null,
   { skips_blanks = false } = {},
 ): DiffModel {
-  const a = sideOf(before);
-  const b = sideOf(after);
-  if (a.endings === "CRLF" && b.endings === "CRLF") stripReturns(a, b);
+  const [a, b] = sidesOf(before, after);
   const keysOf = ({ lines }: Side) => skips_blanks ? lines.map(withoutBlanks) : lines;
   const { changes, isRough } = findChanges(keysOf(a), keysOf(b));
   const lines = withLastLine(changed(a.lines, b.lines, changes), a, b);
@@ -67,33 +60,12 @@ export function createDiff(
   };
 }
 
-function sideOf(text: string | null): Side {
-  if (text === null || text === "") return { lines: [], newline: true, endings: "none" };
-  const newline = text.endsWith("\n");
-  const lines = text.split("\n");
-  if (newline) lines.pop();
-  const breaks = newline ? lines : lines.slice(0, -1);
-  const returns = breaks.filter((line) => line.endsWith("\r")).length;
-  const endings = breaks.length === 0
-    ? "none"
-    : returns === 0
-    ? "LF"
-    : returns === breaks.length
-    ? "CRLF"
-    : "mixed";
-  return { lines, newline, endings };
-}
-
 function withoutBlanks(line: string): string {
   return line.replace(/[ \t]+/g, "");
 }
 
 function countRespaced(lines: readonly Line[], before: readonly string[]): number {
   return lines.filter(({ kind, a, text }) => kind === "same" && before[a! - 1] !== text).length;
-}
-
-function stripReturns(...sides: Side[]): void {
-  for (const side of sides) side.lines = side.lines.map((line) => line.replace(/\r$/, ""));
 }
 
 const ROUGH = "too long to compare whole: some lines may be equal and still count as changed";

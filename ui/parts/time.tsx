@@ -8,8 +8,9 @@ export function Ago({ at, said }: { at: string; said?: boolean }) {
   return <time class="time" dateTime={at} title={exactOf(at)}>{words}</time>;
 }
 
-/** The time until a moment, with the exact time as tooltip. */
-export function Until({ at }: { at: string }) {
-  const seconds = (Date.parse(at) - now.value) / 1000;
-  return <time class="time" dateTime={at} title={exactOf(at)}>{spanOf(seconds)}</time>;
+/** The time until a moment, with the exact time as tooltip; `said` begins with "expires in". */
+export function Until({ at, said }: { at: string; said?: boolean }) {
+  const span = spanOf((Date.parse(at) - now.value) / 1000);
+  const words = said ? `expires in ${span}` : span;
+  return <time class="time" dateTime={at} title={exactOf(at)}>{words}</time>;
 }

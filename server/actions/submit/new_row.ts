@@ -66,6 +66,7 @@ export function planFields(parts: Omit<RowParts, "session"> & { session: { root:
     before_sha256: change?.before?.sha256 ?? null,
     after_sha256: change?.after?.sha256 ?? null,
     bytes: plan.taken_from ? bytesOf(plan) : change?.after?.bytes ?? null,
+    lines: null,
   };
 }
 

@@ -22,6 +22,7 @@ import { beginGuarding, withdrawGuarding } from "../guarding/project_guard.ts";
 import { asksEachTime, executorOf, toolOf } from "../tools.ts";
 import { actorOf, BY_POLICY, BY_SYSTEM, eventOf, insertNew } from "../transition.ts";
 import { type ActionEvaluation, withoutSandbox } from "./evaluate.ts";
+import { countChanged } from "./count_changed.ts";
 import { findUse } from "./grant_use.ts";
 import { routeOf } from "./held_route.ts";
 import { overLimit } from "../intake.ts";
@@ -290,7 +291,7 @@ async function hold(
   const { row, caller, before } = entry;
   const seconds = row.route?.expires_after_seconds ?? evaluation.limits.approvalTimeoutSeconds;
   const expires_at = timestamp(environment, seconds * 1000);
-  const pending = { ...row, expires_at };
+  const pending = { ...row, expires_at, lines: row.plan && countChanged(row.plan, entry.contents) };
   const twin = twinOf(context, row, evaluation);
   const held = await insertNew(services, pending, {
     before,

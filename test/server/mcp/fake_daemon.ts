@@ -178,6 +178,7 @@ export class FakeDaemon {
       reversible: true,
       edited: false,
       before_sha256: null,
+      lines: null,
       after_sha256: null,
       bytes: null,
       digest: "d",

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createDiff } from "../../../ui/diff/diff_model.ts";
-import { findChanges } from "../../../ui/diff/line_diff.ts";
+import { findChanges } from "../../../server/shown/line_diff.ts";
 import { LARGE_PAIRS } from "./large_pairs.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));

@@ -21,9 +21,14 @@ const MOST_CELLS = 2 ** 28;
 
 /**
  * Finds the fewest items to remove and to add. Very long lists are first split at items that occur
- * once in both; a part that is still too long counts as replaced whole.
+ * once in both; a part that is still too long counts as replaced whole. With fewer cells than the
+ * default nothing is split, so that a result that is not rough equals that of the default.
  */
-export function findChanges(a: readonly string[], b: readonly string[]): Difference {
+export function findChanges(
+  a: readonly string[],
+  b: readonly string[],
+  mostCells = MOST_CELLS,
+): Difference {
   const numbers = new Map<string, number>();
   const numberOf = (item: string) => {
     const known = numbers.get(item);
@@ -39,6 +44,7 @@ export function findChanges(a: readonly string[], b: readonly string[]): Differe
     kept: new Uint8Array(a.length),
     partner: new Int32Array(a.length),
     isRough: false,
+    mostCells,
     names: numbers.size,
     seen: new Int32Array(numbers.size),
     turn: 0,
@@ -54,6 +60,7 @@ interface Lists {
   kept: Uint8Array;
   partner: Int32Array;
   isRough: boolean;
+  mostCells: number;
   /** The number of different items. */
   names: number;
   /** The last turn in which an item was seen; a new turn needs no cleared table. */
@@ -74,8 +81,10 @@ function compare(lists: Lists, { fromA, toA, fromB, toB }: Change): void {
   // An item that the other side lacks is changed in any case.
   const leftA = commonOf(lists, a, [fromA, toA], b, [fromB, toB]);
   const leftB = commonOf(lists, b, [fromB, toB], a, [fromA, toA]);
-  if (leftA.length * leftB.length <= MOST_CELLS) keepMost(lists, leftA, leftB);
-  else if (!splitAtAnchors(lists, { fromA, toA, fromB, toB })) lists.isRough = true;
+  if (leftA.length * leftB.length <= lists.mostCells) keepMost(lists, leftA, leftB);
+  else if (lists.mostCells < MOST_CELLS || !splitAtAnchors(lists, { fromA, toA, fromB, toB })) {
+    lists.isRough = true;
+  }
 }
 
 type Range = readonly [from: number, to: number];
