@@ -2,13 +2,21 @@ import { Hono } from "hono";
 import type { Caller } from "../auth/schema.ts";
 import type { Grants } from "./grants.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
-import { Grant, GrantList, GrantPreview, GrantPreviewInput, GrantQuery } from "./schema.ts";
+import {
+  Grant,
+  GrantList,
+  GrantPreview,
+  GrantPreviewInput,
+  GrantQuery,
+  GrantWaiting,
+} from "./schema.ts";
 
 interface GrantsServices {
   caller: Caller;
   project: {
     grants: Grants;
     previewGrants(input: GrantPreviewInput, caller: Caller): Promise<GrantPreview>;
+    listWaiting(grant_id: string): Promise<GrantWaiting>;
   };
 }
 
@@ -28,6 +36,14 @@ export const grantsApi = new Hono<AppEnv<GrantsServices>>()
     ),
     json(GrantPreviewInput),
     async (c) => c.json(await c.var.project.previewGrants(c.req.valid("json"), c.var.caller)),
+  )
+  .get(
+    "/:id/waiting",
+    describe(
+      "List the held actions that a grant would allow if they were submitted now",
+      GrantWaiting,
+    ),
+    async (c) => c.json(await c.var.project.listWaiting(c.req.param("id"))),
   )
   .delete(
     "/:id",

@@ -130,3 +130,13 @@ export const GrantPreview = z.object({
   offers: z.array(GrantOffer),
 });
 export type GrantPreview = z.infer<typeof GrantPreview>;
+
+/** The held actions that a grant would allow if they were submitted now. */
+export const GrantWaiting = z.object({
+  items: z.array(z.object({ id: z.string(), digest: z.string() })).describe("oldest first"),
+  alone: z.number().int().describe(
+    "how many more match and need a review of their own: critical risk, a conflict or a typed text",
+  ),
+  complete: z.boolean().describe("false if more actions are held than were compared"),
+});
+export type GrantWaiting = z.infer<typeof GrantWaiting>;

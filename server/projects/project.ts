@@ -30,7 +30,7 @@ import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
 import { Grants } from "../grants/grants.ts";
-import type { GrantPreview, GrantPreviewInput } from "../grants/schema.ts";
+import type { GrantPreview, GrantPreviewInput, GrantWaiting } from "../grants/schema.ts";
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
@@ -45,6 +45,7 @@ import { Sessions } from "../sessions/sessions.ts";
 import type { Team } from "../team/team.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
+import { listWaiting } from "../trials/waiting.ts";
 import { countPending, isUnfinished } from "./store.ts";
 
 export interface ProjectOptions {
@@ -231,6 +232,11 @@ export class Project {
   async previewGrants(input: GrantPreviewInput, caller: Caller): Promise<GrantPreview> {
     requireReviewer(caller, "preview the grants", "gate approve --remember");
     return await previewGrants(this.#services, input);
+  }
+
+  /** The held actions that a grant would allow if they were submitted now. Decides nothing. */
+  async listWaiting(grant_id: string): Promise<GrantWaiting> {
+    return await listWaiting(this.#services, grant_id);
   }
 
   /** The sandbox of commands, with the walls that people opened. */

@@ -196,3 +196,44 @@ describe("remembered approvals", () => {
     await revokeAll();
   });
 });
+
+describe("what waits and matches too", () => {
+  test("is listed in full and approved, each by its digest; a conflict stays in the queue", async () => {
+    const first = await run("npm publish --tag one");
+    const long = `npm publish --tag ${"two".repeat(60)}`;
+    const same = [await run(long), await run("npm publish --tag three")];
+    const other = await run("npm publish");
+    const page = await stage.page(`/approvals?project=my-app&id=${first.id}`);
+    await openDialog(page, "Run npm publish --tag one");
+    await page.getByRole("radio", { name: "npm publish --tag *" }).check();
+    await page.getByRole("button", { name: "The whole project" }).click();
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("dialog").getByText("2 waiting actions match. Approve them too?")
+      .waitFor();
+    await page.getByRole("dialog").getByText(long).waitFor();
+    // Neither the key of a card nor the one that answered before decides here.
+    for (const key of ["a", "y", "Shift+A"]) await page.keyboard.press(key);
+    for (const { id } of same) expect((await stage.detail(id)).status).toBe("pending");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".toast", { hasText: "Approved 2 actions" }).waitFor();
+    for (const { id } of same) expect((await stage.detail(id)).status).toBe("approved");
+    expect((await stage.detail(other.id)).status).toBe("pending");
+    const [grant] = await grants();
+    expect(grant.uses).toBe(0);
+    await revokeAll();
+  });
+
+  test("can be left in the queue", async () => {
+    const first = await run("npm publish --tag four");
+    const second = await run("npm publish --tag five");
+    const page = await stage.page(`/approvals?project=my-app&id=${first.id}`);
+    await openDialog(page, "Run npm publish --tag four");
+    await page.getByRole("radio", { name: "npm publish --tag *" }).check();
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("1 waiting action matches. Approve it too?").waitFor();
+    await page.keyboard.press("Escape");
+    await headline(page, "npm publish --tag five");
+    expect((await stage.detail(second.id)).status).toBe("pending");
+    await revokeAll();
+  });
+});

@@ -10,6 +10,7 @@ import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { decidedHere, detailOf, pending, removeDecided } from "../state/live.ts";
 import { marks } from "./marks.ts";
+import { matching } from "./matching.ts";
 import { NothingWaits, Queue } from "./queue.tsx";
 import { QueueHead } from "./queue_head.tsx";
 import { after, neighbour, type QueueItem, sortAgain, useQueue, useWide } from "./queue_items.ts";
@@ -81,6 +82,7 @@ export function ApprovalsPage() {
           onDecided={onward}
         />
       )}
+      {matching.value && <Matches found={matching.value} onDecided={onward} />}
       {listed && <Grants onClose={() => remembered(false)} />}
     </main>
   );
@@ -127,6 +129,13 @@ function Marked(props: Parameters<typeof import("./marked_dialog.tsx").MarkedDia
   const { value, failed } = useLazy(() => import("./marked_dialog.tsx"));
   if (value === null) return <LoadingDialog failed={failed} {...props} />;
   return <value.MarkedDialog {...props} />;
+}
+
+function Matches(props: Parameters<typeof import("./matching_dialog.tsx").MatchingDialog>[0]) {
+  const { value, failed } = useLazy(() => import("./matching_dialog.tsx"));
+  const close = () => void (matching.value = null);
+  if (value === null) return <LoadingDialog failed={failed} onClose={close} />;
+  return <value.MatchingDialog {...props} />;
 }
 
 function Grants(props: { onClose: () => void }) {

@@ -24,8 +24,8 @@ export function listMarked(listed: ReadonlySet<string>): Action[] {
 }
 
 /**
- * Decides on marked cards, each by the digest that was on the page. The decided ones leave the list
- * and the voted ones are no longer marked. Returns those that were refused.
+ * Decides on marked cards, each by the digest that was on the page. The voted ones are no longer
+ * marked. Returns those that were refused.
  * @throws NotProved, ProblemError; the cards that were not sent stay marked
  */
 export async function decideMarked(
@@ -33,11 +33,23 @@ export async function decideMarked(
   actions: readonly Action[],
   reason: string,
 ): Promise<Refused[]> {
+  return await decideAll(verb, actions, { digests: marks.peek(), reason });
+}
+
+/**
+ * Decides on these actions, each by its digest. The decided ones leave the queue. Returns those that
+ * were refused. @throws NotProved, ProblemError
+ */
+export async function decideAll(
+  verb: Verb,
+  actions: readonly Action[],
+  { digests, reason }: { digests: ReadonlyMap<string, string>; reason: string },
+): Promise<Refused[]> {
   const outcomes: ReviewOutcome[] = [];
   try {
     while (outcomes.length < actions.length) {
       const some = actions.slice(outcomes.length, outcomes.length + MOST_TOGETHER);
-      const items = some.map(({ id }) => ({ id, expected_digest: marks.peek().get(id)! }));
+      const items = some.map(({ id }) => ({ id, expected_digest: digests.get(id)! }));
       const json = { items, ...reason !== "" && { reason } };
       const decided = await unwrap(api().api.approvals[verb].$post({ json }));
       outcomes.push(...decided.outcomes);

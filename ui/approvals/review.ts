@@ -16,6 +16,7 @@ import { asksEachTime } from "../../server/actions/tools.ts";
 import { editableOf } from "../card/card.tsx";
 import type { Reading } from "../diff/files.tsx";
 import { turnMark } from "./marks.ts";
+import { askAboutMatching } from "./matching.ts";
 import { snoozeOf, wake } from "./snoozes.ts";
 
 /**
@@ -126,7 +127,7 @@ export class Review {
   approveRemembered(remember: Remember): void {
     if (this.#isRefused() || !this.#canDecide()) return;
     if (!this.isTyped.value) this.open("confirm");
-    else if (this.ready.value) this.#approve({ remember });
+    else if (this.ready.value) this.#approve({ remember }, () => this.#askAboutMatching());
     else this.notice.value = "The plan is still loading. Nothing was approved.";
   }
 
@@ -158,6 +159,12 @@ export class Review {
         }),
       later && { later },
     );
+  }
+
+  /** A failure leaves the others in the queue, where the person sees them. */
+  async #askAboutMatching(): Promise<void> {
+    const detail = this.detail.peek();
+    if (detail) await askAboutMatching(detail).catch(() => {});
   }
 
   #approvePart(): void {
