@@ -1,5 +1,6 @@
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { Text } from "../parts/text.tsx";
+import { Until } from "../parts/time.tsx";
 import { count } from "../parts/words.ts";
 
 interface ApprovalsProps {
@@ -8,7 +9,7 @@ interface ApprovalsProps {
 
 /** How many approvals a route asks for and has, who is asked, and who has answered. */
 export function Approvals({ approvals }: ApprovalsProps) {
-  const { route, have, need, asked, answered } = approvals;
+  const { route, have, need, asked, answered, deadline } = approvals;
   const names = asked.map(({ name }) => name).join(", ");
   return (
     <>
@@ -21,6 +22,11 @@ export function Approvals({ approvals }: ApprovalsProps) {
       ))}
       <p class="quiet">
         Route <Text value={route.name} />
+        {deadline !== null && (
+          <>
+            , <Until at={deadline} /> left to answer
+          </>
+        )}
       </p>
     </>
   );

@@ -60,6 +60,7 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
       {detail.lease
         ? <Steps detail={detail} mode={mode} onMode={onMode} reading={reading} />
         : <Content detail={detail} mode={mode} onMode={onMode} reading={reading} />}
+      {detail.status === "pending" && <Context detail={detail} />}
     </article>
   );
 }
@@ -68,6 +69,12 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
 function Steps(props: CardProps) {
   const { value, failed } = useLazy(() => import("./steps.tsx"));
   return value ? <value.Steps {...props} /> : <Waiting failed={failed} />;
+}
+
+/** Loaded after the plan, below it. */
+function Context({ detail }: { detail: ActionDetail }) {
+  const { value } = useLazy(() => import("./context.tsx"));
+  return value && <value.Context detail={detail} />;
 }
 
 function Meta({ detail }: { detail: ActionDetail }) {
