@@ -92,7 +92,7 @@ describe.runIf(ENGINE !== null)("a person opens a wall", () => {
     await dialog.getByRole("checkbox", { name: "the host rule.test" }).check();
     await dialog.getByRole("button", { name: "Every command, by a rule" }).click();
     await dialog.getByText(/1 more would have been allowed in the sandbox/).waitFor();
-    await dialog.getByText("A person rejected 1 of these").waitFor();
+    await dialog.getByText("A person rejected one of these").waitFor();
     const config = join(stage.folder, "my-app/gate.config.json");
     expect(readFileSync(config, "utf8")).not.toContain("rule.test");
     await dialog.getByRole("button", { name: "Approve and write the rule" }).click();

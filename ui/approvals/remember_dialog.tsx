@@ -5,12 +5,13 @@ import { statusWord } from "../parts/badges.tsx";
 import { Button, Segmented, type SegmentedProps } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Problem, RejectedOnes } from "../parts/impact.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { count, number } from "../parts/words.ts";
 import { useKeys } from "../state/keys.ts";
-import { Cautions } from "./decision_bar.tsx";
+import { DialogFoot } from "./dialog_foot.tsx";
 import { Remembering, TIMES, USES } from "./remembering.ts";
 import type { Review } from "./review.ts";
 
@@ -42,10 +43,18 @@ export function RememberDialog({ review, detail }: Props) {
           {preview
             ? <Offers remembering={remembering} preview={preview} />
             : remembering.problem.value === null && <Skeleton lines={6} />}
-          <Problem remembering={remembering} />
+          <Problem problem={remembering.problem.value} />
           {preview && <OwnPattern remembering={remembering} />}
           <Limits remembering={remembering} />
-          <Foot remembering={remembering} review={review} save={save} />
+          <DialogFoot
+            review={review}
+            verb={review.cautions.value.length > 0
+              ? "Approve anyway and remember"
+              : "Approve and remember"}
+            isReady={remembering.chosen.value !== null}
+            busy={remembering.busy.value}
+            save={save}
+          />
         </div>
       )}
     </Dialog>
@@ -61,20 +70,6 @@ function Refused({ why }: { why: string }) {
           This cannot be remembered: <Text value={why} />. Approve it once.
         </span>
       </p>
-    </div>
-  );
-}
-
-function Problem({ remembering }: { remembering: Remembering }) {
-  const problem = remembering.problem.value;
-  return (
-    <div role="alert">
-      {problem !== null && (
-        <p class="notice tone-danger">
-          <Icon name="alert" />
-          <Text as="span" value={problem} />
-        </p>
-      )}
     </div>
   );
 }
@@ -125,14 +120,7 @@ function Offer({ remembering, offer }: { remembering: Remembering; offer: GrantO
         </span>
         <Text as="span" class="quiet small offer-says" value={says} />
       </label>
-      {matched.rejected > 0 && (
-        <p class="tone-danger small offer-rejected">
-          <Icon name="alert" />
-          <span>
-            A person rejected {matched.rejected === 1 ? "one" : number(matched.rejected)} of these.
-          </span>
-        </p>
-      )}
+      <RejectedOnes rejected={matched.rejected} />
       {isChosen && <Matched matched={matched} />}
     </div>
   );
@@ -221,36 +209,6 @@ function Limit<T extends string>(props: SegmentedProps<T>) {
     <>
       <span class="quiet small" aria-hidden="true">{props.label}</span>
       <Segmented {...props} />
-    </>
-  );
-}
-
-interface FootProps {
-  remembering: Remembering;
-  review: Review;
-  save: () => void;
-}
-
-function Foot({ remembering, review, save }: FootProps) {
-  const cautions = review.cautions.value;
-  const again = cautions.length > 0 ? "Approve anyway and remember" : "Approve and remember";
-  return (
-    <>
-      {cautions.length > 0 && <Cautions cautions={cautions} />}
-      <p class="remember-notice" role="status">{review.notice.value}</p>
-      <div class="decision-buttons">
-        <Button
-          kind="primary"
-          icon="check"
-          keys="mod+enter"
-          disabled={remembering.chosen.value === null}
-          busy={review.isLocked.value || remembering.busy.value}
-          onClick={save}
-        >
-          {again}
-        </Button>
-        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
-      </div>
     </>
   );
 }

@@ -4,10 +4,12 @@ import { describeWall } from "../../server/actions/show/sandbox_text.ts";
 import { Button, Segmented } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Problem, RejectedOnes } from "../parts/impact.tsx";
 import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
 import { useKeys } from "../state/keys.ts";
-import { Cautions, TypedField } from "./decision_bar.tsx";
+import { TypedField } from "./decision_bar.tsx";
+import { DialogFoot } from "./dialog_foot.tsx";
 import { type Kind, KINDS, Opening, SPANS } from "./opening.ts";
 import type { Review } from "./review.ts";
 
@@ -50,7 +52,14 @@ export function WallDialog({ review, detail }: Props) {
           />
         </div>
         {opening.span.value === "rule" && <ImpactOf opening={opening} />}
-        <Foot opening={opening} review={review} save={save} />
+        <DialogFoot
+          review={review}
+          verb={opening.span.value === "rule" ? "Approve and write the rule" : "Approve in sandbox"}
+          isReady={opening.isReady.value && review.isTyped.value}
+          save={save}
+        >
+          <TypedField review={review} onEnter={save} />
+        </DialogFoot>
       </div>
     </Dialog>
   );
@@ -124,14 +133,7 @@ function OwnWall({ opening }: { opening: Opening }) {
 function ImpactOf({ opening }: { opening: Opening }) {
   const impact = opening.impact.value;
   const problem = opening.problem.value;
-  if (problem !== null) {
-    return (
-      <p class="notice tone-danger" role="alert">
-        <Icon name="alert" />
-        <Text as="span" value={problem} />
-      </p>
-    );
-  }
+  if (problem !== null) return <Problem problem={problem} />;
   if (opening.chosen.value.length === 0) return null;
   if (impact === null) return <p class="quiet" role="status">Replaying the last 30 days …</p>;
   const { checked, totals: { newly_allowed, rejected_now_allowed }, complete } = impact;
@@ -141,43 +143,7 @@ function ImpactOf({ opening }: { opening: Opening }) {
         {complete ? "" : "So far: "}Of {count(checked, "action")} of the last 30 days,{" "}
         {newly_allowed} more would have been allowed in the sandbox.
       </p>
-      {rejected_now_allowed > 0 && (
-        <p class="notice tone-danger">
-          <Icon name="alert" />
-          <span>A person rejected {rejected_now_allowed} of these.</span>
-        </p>
-      )}
+      <RejectedOnes rejected={rejected_now_allowed} />
     </div>
-  );
-}
-
-interface FootProps {
-  opening: Opening;
-  review: Review;
-  save: () => void;
-}
-
-function Foot({ opening, review, save }: FootProps) {
-  const cautions = review.cautions.value;
-  const name = opening.span.value === "rule" ? "Approve and write the rule" : "Approve in sandbox";
-  return (
-    <>
-      {cautions.length > 0 && <Cautions cautions={cautions} />}
-      <TypedField review={review} onEnter={save} />
-      <p class="remember-notice" role="status">{review.notice.value}</p>
-      <div class="decision-buttons">
-        <Button
-          kind="primary"
-          icon="check"
-          keys="mod+enter"
-          disabled={!opening.isReady.value || !review.isTyped.value}
-          busy={review.isLocked.value}
-          onClick={save}
-        >
-          {name}
-        </Button>
-        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
-      </div>
-    </>
   );
 }

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { LineForm } from "../parts/form.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { announce } from "../parts/toast.tsx";
@@ -11,7 +11,6 @@ import { refreshMachine } from "../state/live.ts";
 export function AddProject() {
   const root = useSignal("");
   const warnings = useSignal<string[]>([]);
-  const field = useId();
   const { busy, run } = useWorking(refreshMachine);
   const add = async () => {
     const json = { root: root.peek().trim() };
@@ -23,44 +22,25 @@ export function AddProject() {
     root.value = "";
   };
   return (
-    <form
-      class="room-part projects-form"
-      aria-label="Register a project"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add();
-      }}
-    >
-      <label for={field}>Register a project that has a gate.config.json</label>
-      <div class="projects-fields">
-        <span class="field">
-          <Icon name="folder" />
-          <input
-            id={field}
-            required
-            maxLength={4096}
-            spellcheck={false}
-            autocomplete="off"
-            placeholder="/home/you/code/my-app"
-            value={root.value}
-            onInput={(event) => root.value = event.currentTarget.value}
-          />
-        </span>
-        <button
-          type="submit"
-          class="button button-plain"
-          aria-disabled={busy.value ? "true" : undefined}
-        >
-          <Icon name="check" />
-          <span>Register</span>
-        </button>
-      </div>
-      {warnings.value.map((warning) => (
-        <p key={warning} class="notice tone-warn" role="status">
-          <Icon name="alert" />
-          <Text as="span" value={warning} />
-        </p>
-      ))}
-    </form>
+    <div class="room-part">
+      <LineForm
+        name="Register a project"
+        label="Register a project that has a gate.config.json"
+        icon="folder"
+        value={root}
+        maxLength={4096}
+        placeholder="/home/you/code/my-app"
+        verb="Register"
+        busy={busy.value}
+        onSubmit={() => void add()}
+      >
+        {warnings.value.map((warning) => (
+          <p key={warning} class="notice tone-warn" role="status">
+            <Icon name="alert" />
+            <Text as="span" value={warning} />
+          </p>
+        ))}
+      </LineForm>
+    </div>
   );
 }

@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
 import type { HubProject } from "../../server/projects/schema.ts";
 import type { Workspace } from "../../server/workspaces/schema.ts";
 import { Button } from "../parts/button.tsx";
+import { LineForm } from "../parts/form.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { flatten } from "../../server/shown/visible.ts";
@@ -144,7 +144,6 @@ function Remove({ id, name }: { id: string; name: string }) {
 /** Creates an empty workspace; its id is made of its name. */
 function AddWorkspace() {
   const name = useSignal("");
-  const field = useId();
   const { busy, run } = useWorking(refreshMachine);
   const id = idOf(name.value);
   const add = async () => {
@@ -157,37 +156,17 @@ function AddWorkspace() {
     if (made !== null) name.value = "";
   };
   return (
-    <form
-      class="projects-form"
-      aria-label="Create a workspace"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add();
-      }}
+    <LineForm
+      name="Create a workspace"
+      label="Name of a new workspace"
+      icon="layers"
+      value={name}
+      maxLength={200}
+      placeholder="Web shop"
+      verb="Create"
+      busy={busy.value}
+      onSubmit={() => void add()}
     >
-      <label for={field}>Name of a new workspace</label>
-      <div class="projects-fields">
-        <span class="field">
-          <Icon name="layers" />
-          <input
-            id={field}
-            required
-            maxLength={200}
-            autocomplete="off"
-            placeholder="Web shop"
-            value={name.value}
-            onInput={(event) => name.value = event.currentTarget.value}
-          />
-        </span>
-        <button
-          type="submit"
-          class="button button-plain"
-          aria-disabled={busy.value ? "true" : undefined}
-        >
-          <Icon name="check" />
-          <span>Create</span>
-        </button>
-      </div>
       <p class="quiet small">
         {name.value.trim() === ""
           ? "Its id, for the command line, is made of its name."
@@ -199,7 +178,7 @@ function AddWorkspace() {
             </>
           )}
       </p>
-    </form>
+    </LineForm>
   );
 }
 

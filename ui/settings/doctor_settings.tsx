@@ -4,6 +4,7 @@ import type { DoctorState, Finding, Mend, Remedy } from "../../server/doctor/sch
 import { Button } from "../parts/button.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Problem } from "../parts/impact.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -24,12 +25,7 @@ export function DoctorSettings() {
         The daemon runs <code>gate doctor</code>{" "}
         on this machine. What a button here changes never lets an agent do more.
       </p>
-      {problem !== null && (
-        <p class="notice tone-danger" role="alert">
-          <Icon name="alert" />
-          <Text value={problem} />
-        </p>
-      )}
+      <Problem problem={problem} />
       {findings === null
         ? problem === null && <Skeleton lines={4} />
         : <Findings findings={findings} onMended={check} />}

@@ -1,8 +1,6 @@
 import { type Signal, useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
 import type { Receiver } from "../../server/config/notifications/schema.ts";
-import { Button } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Form, SelectField, TextField } from "../parts/form.tsx";
 
 const KINDS = ["webhook", "slack", "discord", "email", "desktop"] as const;
 const RISKS = ["any", "medium", "high", "critical"] as const;
@@ -21,43 +19,42 @@ export function ReceiverForm({ receiver, busy, onSave, onCancel }: FormProps) {
   const fields = useFields(receiver);
   const { kind, risk, security } = fields;
   return (
-    <form
-      class="team-form"
-      aria-label={receiver ? `Change ${receiver.id}` : "Add a receiver"}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSave(receiverOf(fields, receiver));
-      }}
+    <Form
+      label={receiver ? `Change ${receiver.id}` : "Add a receiver"}
+      verb={receiver ? "Save and accept" : "Add and accept"}
+      busy={busy}
+      onSubmit={() => onSave(receiverOf(fields, receiver))}
+      onCancel={onCancel}
     >
       {!receiver && (
         <>
-          <Choice label="Kind" value={kind} options={KINDS} />
-          <Field label="Name" value={fields.id} required />
+          <SelectField label="Kind" value={kind} options={KINDS} />
+          <TextField label="Name" value={fields.id} required />
         </>
       )}
       {kind.value === "webhook" && (
-        <Field label="Address, https://…" value={fields.url} type="url" required />
+        <TextField label="Address, https://…" value={fields.url} type="url" required />
       )}
       {(kind.value === "slack" || kind.value === "discord") && (
-        <Field label={`Address: ${NAMED}`} value={fields.secret} required />
+        <TextField label={`Address: ${NAMED}`} value={fields.secret} required />
       )}
       {kind.value === "webhook" && (
-        <Field label={`Secret whsec_…: ${NAMED}`} value={fields.secret} required />
+        <TextField label={`Secret whsec_…: ${NAMED}`} value={fields.secret} required />
       )}
       {kind.value === "email" && (
         <>
-          <Field label="Mail server" value={fields.host} required />
-          <Choice label="Connection" value={security} options={SECURITIES} />
-          <Field label="Port (optional)" value={fields.port} type="number" />
-          <Field label="User (optional)" value={fields.user} />
+          <TextField label="Mail server" value={fields.host} required />
+          <SelectField label="Connection" value={security} options={SECURITIES} />
+          <TextField label="Port (optional)" value={fields.port} type="number" />
+          <TextField label="User (optional)" value={fields.user} />
           {fields.user.value !== "" && (
-            <Field label={`Password: ${NAMED}`} value={fields.secret} required />
+            <TextField label={`Password: ${NAMED}`} value={fields.secret} required />
           )}
-          <Field label="Sender" value={fields.from} type="email" required />
-          <Field label="To, with commas between (optional)" value={fields.to} />
+          <TextField label="Sender" value={fields.from} type="email" required />
+          <TextField label="To, with commas between (optional)" value={fields.to} />
         </>
       )}
-      <Choice label="Lowest risk" value={risk} options={RISKS} />
+      <SelectField label="Lowest risk" value={risk} options={RISKS} />
       <label class="field-check">
         <input
           type="checkbox"
@@ -66,18 +63,7 @@ export function ReceiverForm({ receiver, busy, onSave, onCancel }: FormProps) {
         />
         <span>Send what the agent wrote: path, command, name</span>
       </label>
-      <div class="team-buttons">
-        <button
-          type="submit"
-          class="button button-primary"
-          aria-disabled={busy ? "true" : undefined}
-        >
-          <Icon name="check" />
-          <span>{receiver ? "Save and accept" : "Add and accept"}</span>
-        </button>
-        {onCancel && <Button kind="quiet" onClick={onCancel}>Back</Button>}
-      </div>
-    </form>
+    </Form>
   );
 }
 
@@ -153,60 +139,4 @@ function addressOf(before: Receiver | undefined, url: string) {
 
 function named(what: "secret" | "url" | "password", name: string): Record<string, string> {
   return { [`${what}_${/^(\/|[A-Za-z]:[\\/])/.test(name) ? "file" : "env"}`]: name };
-}
-
-// The daemon says in words what does not fit, so the browser checks no form of its own.
-const MODES = { text: "text", url: "url", email: "email", number: "numeric" } as const;
-
-interface FieldProps {
-  label: string;
-  value: Signal<string>;
-  type?: "text" | "url" | "email" | "number";
-  required?: boolean;
-}
-
-function Field({ label, value, type = "text", required }: FieldProps) {
-  const id = useId();
-  return (
-    <>
-      <label for={id}>{label}</label>
-      <span class="field">
-        <input
-          id={id}
-          inputMode={MODES[type]}
-          required={required}
-          maxLength={4096}
-          autocomplete="off"
-          spellcheck={false}
-          value={value.value}
-          onInput={(event) => value.value = event.currentTarget.value}
-        />
-      </span>
-    </>
-  );
-}
-
-interface ChoiceProps<T extends string> {
-  label: string;
-  value: Signal<T>;
-  options: readonly T[];
-}
-
-function Choice<T extends string>({ label, value, options }: ChoiceProps<T>) {
-  const id = useId();
-  return (
-    <>
-      <label for={id}>{label}</label>
-      <span class="choice">
-        <select
-          id={id}
-          value={value.value}
-          onChange={(event) => value.value = event.currentTarget.value as T}
-        >
-          {options.map((one) => <option key={one} value={one}>{one}</option>)}
-        </select>
-        <Icon name="chevron" />
-      </span>
-    </>
-  );
 }

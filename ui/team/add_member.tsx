@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
 import type { Role } from "../../server/team/schema.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Form, TextField } from "../parts/form.tsx";
 import { api, unwrap } from "../state/client.ts";
 import { RoleChoice } from "./role_choice.tsx";
 import { useWorking } from "../parts/working.ts";
@@ -11,7 +10,6 @@ export function AddMember({ onChange }: { onChange: () => void }) {
   const name = useSignal("");
   const email = useSignal("");
   const role = useSignal<Role>("reviewer");
-  const ids = useId();
   const { busy, run } = useWorking(onChange);
   const add = async () => {
     const given = { name: name.peek().trim(), role: role.peek() };
@@ -27,46 +25,16 @@ export function AddMember({ onChange }: { onChange: () => void }) {
     email.value = "";
   };
   return (
-    <form
-      class="team-form"
-      aria-label="Add a member"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add();
-      }}
+    <Form
+      label="Add a member"
+      verb="Add a member"
+      busy={busy.value}
+      onSubmit={() => void add()}
     >
       <h3>Add a member</h3>
-      <label for={`${ids}-name`}>Name</label>
-      <span class="field">
-        <input
-          id={`${ids}-name`}
-          required
-          maxLength={200}
-          autocomplete="off"
-          value={name.value}
-          onInput={(event) => name.value = event.currentTarget.value}
-        />
-      </span>
-      <label for={`${ids}-email`}>E-mail, if you like</label>
-      <span class="field">
-        <input
-          id={`${ids}-email`}
-          type="email"
-          maxLength={254}
-          autocomplete="off"
-          value={email.value}
-          onInput={(event) => email.value = event.currentTarget.value}
-        />
-      </span>
+      <TextField label="Name" value={name} required maxLength={200} />
+      <TextField label="E-mail, if you like" value={email} type="email" maxLength={254} />
       <RoleChoice name="the new member" role={role.value} onChange={(next) => role.value = next} />
-      <button
-        type="submit"
-        class="button button-primary"
-        aria-disabled={busy.value ? "true" : undefined}
-      >
-        <Icon name="check" />
-        <span>Add a member</span>
-      </button>
-    </form>
+    </Form>
   );
 }

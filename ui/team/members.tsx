@@ -93,7 +93,7 @@ function MemberRow({ member, isMe, canChange, onChange, onLink }: MemberRowProps
         <KeyLine enrolled={key} role={role} />
       </div>
       {canChange && asked.value === null && (
-        <div class="team-buttons">
+        <div class="room-buttons">
           <RoleChoice
             name={name}
             role={role}
@@ -113,7 +113,7 @@ function MemberRow({ member, isMe, canChange, onChange, onLink }: MemberRowProps
         </div>
       )}
       {asked.value !== null && (
-        <div class="team-buttons" role="group" aria-label={`Remove ${name}`}>
+        <div class="room-buttons" role="group" aria-label={`Remove ${name}`}>
           <p>
             {asked.value === "key"
               ? "They approve nothing until they set another key with a new link."

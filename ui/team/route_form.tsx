@@ -2,8 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { AddRouteInput, ApprovalRoute } from "../../server/approval_routes/schema.ts";
 import type { Member } from "../../server/team/schema.ts";
-import { Button } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Form, SelectField, TextField } from "../parts/form.tsx";
 import { Text } from "../parts/text.tsx";
 
 const RISKS = ["any", "medium", "high", "critical"] as const;
@@ -52,51 +51,21 @@ export function RouteForm({ members, route, busy, onSave, onCancel }: RouteFormP
       ? chosen.value.filter((one) => one !== id)
       : [...chosen.value, id];
   return (
-    <form
-      class="team-form"
-      aria-label={route ? `Change ${route.name}` : "Add a route"}
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
+    <Form
+      label={route ? `Change ${route.name}` : "Add a route"}
+      verb={route ? "Save the route" : "Add the route"}
+      busy={busy}
+      onSubmit={save}
+      onCancel={onCancel}
     >
-      <label for={`${ids}-name`}>Name</label>
-      <span class="field">
-        <input
-          id={`${ids}-name`}
-          required
-          maxLength={200}
-          value={name.value}
-          onInput={(event) => name.value = event.currentTarget.value}
-        />
-      </span>
-      <label for={`${ids}-paths`}>Paths, one pattern a line, such as deploy/**</label>
-      <textarea
-        id={`${ids}-paths`}
+      <TextField label="Name" value={name} required maxLength={200} />
+      <TextField label="Paths, one pattern a line, such as deploy/**" value={paths} rows={2} />
+      <TextField
+        label="Commands, one pattern a line, such as terraform *"
+        value={commands}
         rows={2}
-        spellcheck={false}
-        value={paths.value}
-        onInput={(event) => paths.value = event.currentTarget.value}
       />
-      <label for={`${ids}-commands`}>Commands, one pattern a line, such as terraform *</label>
-      <textarea
-        id={`${ids}-commands`}
-        rows={2}
-        spellcheck={false}
-        value={commands.value}
-        onInput={(event) => commands.value = event.currentTarget.value}
-      />
-      <label for={`${ids}-risk`}>Lowest risk</label>
-      <span class="choice">
-        <select
-          id={`${ids}-risk`}
-          value={risk.value}
-          onChange={(event) => risk.value = event.currentTarget.value as typeof RISKS[number]}
-        >
-          {RISKS.map((one) => <option key={one} value={one}>{one}</option>)}
-        </select>
-        <Icon name="chevron" />
-      </span>
+      <SelectField label="Lowest risk" value={risk} options={RISKS} />
       <fieldset>
         <legend>Approvers; none means every reviewer</legend>
         {able.map(({ id, name }) => (
@@ -122,18 +91,7 @@ export function RouteForm({ members, route, busy, onSave, onCancel }: RouteFormP
           onInput={(event) => quorum.value = Number(event.currentTarget.value)}
         />
       </span>
-      <div class="team-buttons">
-        <button
-          type="submit"
-          class="button button-primary"
-          aria-disabled={busy ? "true" : undefined}
-        >
-          <Icon name="check" />
-          <span>{route ? "Save the route" : "Add the route"}</span>
-        </button>
-        {onCancel && <Button kind="quiet" onClick={onCancel}>Back</Button>}
-      </div>
-    </form>
+    </Form>
   );
 }
 

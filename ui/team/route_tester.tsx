@@ -37,7 +37,7 @@ export function RouteTester({ members }: { members: Member[] }) {
     <section class="team-part" aria-labelledby="team-test">
       <h2 id="team-test">Who would be asked?</h2>
       <form
-        class="team-form"
+        class="form"
         aria-label="Test the routes"
         onSubmit={(event) => {
           event.preventDefault();

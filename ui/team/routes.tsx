@@ -127,7 +127,7 @@ function RouteRow({ route, members, canChange, onChange }: RouteRowProps) {
         />
       )}
       {canChange && step.value !== "change" && (
-        <div class="team-buttons">
+        <div class="room-buttons">
           {step.value === "remove"
             ? (
               <>
