@@ -26,7 +26,7 @@ export function FileFrame(
           {removed > 0 && <span class="figure-del">−{number(removed)}</span>}
           {facts.map((fact, at) => <span key={at} class="quiet">{fact}</span>)}
         </span>
-        {tools}
+        {tools && <span class="file-tools">{tools}</span>}
       </header>
       {children}
     </section>
