@@ -251,6 +251,24 @@ test("project remove unregisters the project, and init registers it again with i
   expect(await gated.json("log", "--json", "-n", "500")).toHaveLength(before.length + 1);
 });
 
+test("reject sends comments on lines, and none to a line or an action that is not there", async () => {
+  const held = await gated.write("commented.txt", "one\ntwo\n");
+  const reject = (...words: string[]) =>
+    gated.terminal.run(["reject", held.id, "--reason", "nearly", ...words]);
+  expect((await reject("--comment", "no line")).code).toBe(64);
+  expect((await reject(held.id, "--comment", "commented.txt:1: x")).code).toBe(64);
+  const beyond = await reject("--comment", "commented.txt:7: x");
+  expect(beyond).toMatchObject({ code: 1, stdout: "" });
+  expect(beyond.stderr).toContain('"commented.txt" has no line 7');
+  await gated.good(
+    ...["reject", held.id, "--reason", "nearly"],
+    ...["--comment", "commented.txt:2: say three: now", "--comment", "commented.txt:1: why?"],
+  );
+  expect((await gated.json("show", held.id, "--json")).reason).toBe(
+    'nearly\ncommented.txt:2 ("two"): say three: now\ncommented.txt:1 ("one"): why?',
+  );
+});
+
 test("reject takes everything of a session, or everything", async () => {
   const { submit, json, terminal } = gated;
   const first = await submit("write_file", { path: "x/one", content: "1" });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { toResult } from "../../../../server/mcp/results.ts";
 import { createTestGate, type TestGate } from "../../../helpers.ts";
 
 async function hold(gate: TestGate) {
@@ -22,7 +23,12 @@ test("the agent reads comments behind the reason, each with its file, line and t
   expect(rejected.status).toBe(200);
   const reason = 'nearly\nsrc/a.ts:2 ("2"): spell it out\n' +
     'src/a.ts:2, before the change ("two"): this was right';
-  expect((await rejected.json()).reason).toBe(reason);
+  const action = await rejected.json();
+  expect(action.reason).toBe(reason);
+  expect(toResult({ ...action, result: null }).structuredContent).toMatchObject({
+    reason,
+    message: expect.stringContaining(reason),
+  });
   const event = (await gate.audit()).find(({ type }) => type === "action.rejected");
   expect(event?.data).toMatchObject({
     reason,
