@@ -23,7 +23,6 @@ const NOT_NAMED = "the document does not name the operation";
 const OTHER_LOGIN = "only another kind of login may call it";
 const NOT_STARTED = "this part was not started: its library was not to be had";
 const ABSENT = "this version does not have it";
-const ASKED_ALONE = "the document names no login, so secrets were looked for without one";
 const MODEL = "the tool does not talk to language models";
 const NO_RULE = "no rule says what is right";
 const GUESSED = "numbers are not compared with each other";
@@ -102,7 +101,7 @@ export const HOLES: Record<string, Documented> = {
       found("8 No validation on payment amounts", /^negative_amount POST .*bill-payments/),
       unseen("8 SQL injection in biller queries", ABSENT),
       missed("8 Information disclosure in payment history", NO_RULE),
-      missed("8 Predictable reference numbers", GUESSED),
+      found("8 Predictable reference numbers", /^foreseen_number POST .*bill-payments/),
       missed("8 Transaction history exposure", NO_RULE),
       missed("8 No validation on biller accounts", "an unknown biller was refused"),
       missed("8 Race conditions in payment processing", SPENT),
@@ -126,12 +125,12 @@ export const HOLES: Record<string, Documented> = {
       missed("10 Context Injection", MODEL),
       missed("10 AI-assisted unauthorized data access", MODEL),
       found("10 Exposed AI system prompts", /^secrets_shown GET .*ai\/system-info/),
-      unseen("11 GraphQL schema introspection", NOT_STARTED),
-      unseen("11 Weak JWT inherited by GraphQL", NOT_STARTED),
-      unseen("11 SQL injection in GraphQL resolver", NOT_STARTED),
-      unseen("11 Missing GraphQL depth controls", NOT_STARTED),
-      unseen("11 Raw GraphQL error disclosure", NOT_STARTED),
-      unseen("11 Analytics through admin-scoped queries", NOT_STARTED),
+      missed("11 GraphQL schema introspection", NOT_NAMED),
+      missed("11 Weak JWT inherited by GraphQL", NOT_NAMED),
+      missed("11 SQL injection in GraphQL resolver", NOT_NAMED),
+      missed("11 Missing GraphQL depth controls", NOT_NAMED),
+      missed("11 Raw GraphQL error disclosure", NOT_NAMED),
+      missed("11 Analytics through admin-scoped queries", NOT_NAMED),
     ],
   },
   "RESTaurant": {
@@ -140,7 +139,7 @@ export const HOLES: Record<string, Documented> = {
       found("0 technology details in a header", /^warning CWE-200 GET \/healthcheck/),
       found("1 unrestricted menu item deletion", /^uneven_rights DELETE \/menu/),
       found("2 unrestricted profile update", /^foreign_field PUT \/profile/),
-      missed("3 privilege escalation", "the document does not name the roles"),
+      found("3 privilege escalation", /^own_role PUT \/users\/update_role/),
       unseen("4 server-side request forgery", OTHER_LOGIN),
       unseen("5 remote code execution", OTHER_LOGIN),
     ],
@@ -150,13 +149,13 @@ export const HOLES: Record<string, Documented> = {
     holes: [
       unseen("1 Insecure transport", "whoever starts it chooses the transport"),
       found("2 User enumeration", /^user_enumeration POST \/tokens/),
-      missed("3 Information disclosure", ASKED_ALONE),
+      found("3 Information disclosure", /^secrets_shown GET \/user/),
       found("4 Authentication bypass", /^sql_injection POST \/tokens/),
       found("5 No input validation", /^field_type POST \/widget/),
       found("6 SQL injection", /^sql_injection GET \/user/),
       missed("8 Weak session token crypto", GUESSED),
       missed("9 Poor session validation", "a run is shorter than a session"),
-      missed("10 Plaintext storage of secrets", ASKED_ALONE),
+      found("10 Plaintext storage of secrets", /^secrets_shown GET \/user/),
       found("11 Command injection", /^text_command GET \/uptime/),
       found("12 Regex denial of service", /^slow_pattern POST \/widget/),
       missed("13 Cross Site Scripting", "no answer is a page"),

@@ -23,7 +23,12 @@ export interface Measured {
 }
 
 /** The results as a page, without a path, a port or an address of the machine that ran them. */
-export function resultsOf(measured: Measured[], peers: PeerRow[]): string {
+export function resultsOf(
+  measured: Measured[],
+  peers: PeerRow[],
+  apps: readonly string[],
+): string {
+  const left = apps.filter((name) => !measured.some((one) => one.name === name));
   const all = measured.flatMap((one) => one.holes);
   const holes = all.filter(isCounted);
   const judged = measured.flatMap((one) => one.judged);
@@ -33,7 +38,7 @@ export function resultsOf(measured: Measured[], peers: PeerRow[]): string {
   return [
     "# The scenario tool on applications of other authors",
     "",
-    "`deno task test:targets` writes this page when `GATE_TARGETS` names all of these applications.",
+    "`deno task test:targets` writes this page when `GATE_TARGETS` names six applications or more.",
     "Two ordinary logins, the application's own document, `--try login-limit,slow-sql,slow-pattern`.",
     "",
     "The lists of holes are those of the applications' authors, line by line; none is ours.",
@@ -46,7 +51,8 @@ export function resultsOf(measured: Measured[], peers: PeerRow[]): string {
     `- Findings: ${judged.length}, each judged one by one; **${wrong} false** ` +
     `(${percent(wrong, judged.length)}).`,
     `- A second run on a fresh start showed ${again} of ${judged.length} again.`,
-    `- Passes of operations that never succeeded: ${sum(measured.map((one) => one.empty))}.`,
+    ...(left.length === 0 ? [] : [`- Not started in this run: ${left.join("; ")}.`]),
+    `- Passes that name no request that succeeded: ${sum(measured.map((one) => one.empty))}.`,
     "",
     "| application | operations | never succeeded | requests judged | seconds | findings | false | holes |",
     "|---|---|---|---|---|---|---|---|",

@@ -20,6 +20,7 @@ export function judgeOracle(
   if (step.grants) return judgeGrants(step, what, exchange);
   if (step.tells_apart !== undefined) return judgeEnumeration(step, what, exchange, answers);
   if (step.granted) return judgeGranted(step, what, exchange, answers);
+  if (step.foreseen !== undefined) return judgeForeseen(step, what, exchange, answers);
   if (step.effect) return judgeEffect(step, exchange, answers);
   if (step.refuses) {
     return isSuccess(exchange.status)
@@ -139,6 +140,50 @@ function judgeGranted(
   return record && sameValue(record[member], value)
     ? failed(`${what} shows "${member}": ${JSON.stringify(value)}, as it was sent`)
     : null;
+}
+
+/** Members by which nobody else should find or open something. */
+const HIDDEN =
+  /^(\w+_)?(reference|ref|reference_?(number|code|id)|token|session|session_?id|coupon|voucher|nonce|invite|card_?number|api_?key)(_?(code|number))?$/i;
+/** Numbers that grow by one may be counted on purpose, as invoices are. */
+const SECRET = /token|session|coupon|voucher|nonce|invite|card_?number|key/i;
+const NEAR_S = 120;
+
+/** A hidden number that is the time, or grows by one. */
+function judgeForeseen(
+  step: PlaybookStep,
+  what: string,
+  exchange: HttpExchange,
+  answers: Answers,
+): Verdict | null {
+  const first = answers.get(step.foreseen!);
+  if (!first || !isSuccess(exchange.status)) return null;
+  const now = Date.now() / 1_000;
+  const before = new Map(hiddenIn(first.body));
+  for (const [name, value] of hiddenIn(exchange.body)) {
+    // A time stands alone or behind a prefix, not inside a longer number.
+    const time = /(?:^|\D)(\d{10})(\d{3})?$/.exec(value)?.[1];
+    if (time && Math.abs(Number(time) - now) < NEAR_S) {
+      return failed(`${what} answers with the "${name}" ${value}, which is the time`);
+    }
+    const step_by = endOf(value) - endOf(before.get(name) ?? "");
+    if (SECRET.test(name) && step_by >= 1 && step_by <= 3) {
+      return failed(`${what} answers with the "${name}" ${value} after ${before.get(name)}`);
+    }
+  }
+  return null;
+}
+
+function hiddenIn(body: string): [string, string][] {
+  return objectsOf(body).flatMap((one) => Object.entries(one))
+    .filter(([name, value]) => HIDDEN.test(name) && ["string", "number"].includes(typeof value))
+    .map(([name, value]) => [name, String(value)]);
+}
+
+/** The number at the end of a text; NaN where there is none that can be compared. */
+function endOf(text: string): number {
+  const digits = /\d{1,15}$/.exec(text)?.[0];
+  return digits === undefined ? NaN : Number(digits);
 }
 
 function sameValue(one: unknown, other: unknown): boolean {

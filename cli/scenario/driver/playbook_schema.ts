@@ -107,6 +107,8 @@ export const PlaybookStep = z.looseObject({
   }).optional(),
   /** A privilege that was sent; the earlier step without it shows another value of that member. */
   granted: z.object({ unlike: z.string(), member: z.string(), value: z.json() }).optional(),
+  /** The earlier step of the same kind. A reference, code or token that follows from it fails. */
+  foreseen: z.string().optional(),
   /** With `race`: several may succeed if their answers are equal. */
   same_answer: z.boolean().optional(),
 });
@@ -115,6 +117,7 @@ export type PlaybookStep = z.infer<typeof PlaybookStep>;
 /** The `playbook` of a scenario: steps that run in order without a model. */
 export const Playbook = z.looseObject({
   identities: z.array(z.string()).optional(),
+  late: z.boolean().optional().describe("runs last, because it changes what its user may do"),
   steps: z.array(PlaybookStep).min(1).max(50),
 });
 export type Playbook = z.infer<typeof Playbook>;

@@ -2,7 +2,8 @@ import type { Scenario } from "../schema.ts";
 
 /**
  * In order: `read` runs in parallel; `race` runs alone, before a change can use up the resource;
- * `change` runs one by one; `strain` may bring the target down.
+ * `change` runs one by one; `strain` may bring the target down,
+ * or change what a user may do.
  */
 export const LANES = ["read", "race", "change", "strain"] as const;
 export type Lane = typeof LANES[number];
@@ -12,7 +13,9 @@ const STRAIN_CHARS = 4_000;
 
 /** The lane of a scenario. One whose effect is unknown counts as a change. */
 export function laneOf(scenario: Scenario): Lane {
-  const { exec } = scenario;
+  const { exec, playbook } = scenario;
+  // Rights that a user gets would open to them what others must find closed.
+  if ((playbook as { late?: boolean } | undefined)?.late === true) return "strain";
   if (!exec || exec.mode === "cli") return "change";
   // A GET that resets the data would take the records from everything after it.
   if ((exec.body?.length ?? 0) >= STRAIN_CHARS || scenario.changes === true) return "strain";

@@ -32,6 +32,8 @@ const CWE: [RegExp, string][] = [
   [/^auth_missing/, "CWE-306"],
   [/^admin_only|^method_unlisted|^uneven_rights/, "CWE-285"],
   [/^secrets_shown/, "CWE-200"],
+  [/^own_role/, "CWE-269"],
+  [/^foreseen_number/, "CWE-340"],
   [/^granted_on_create|^mass_assignment|^privileged_create/, "CWE-915"],
   [/^negative_amount|^zero_amount/, "CWE-839"],
   [/^(login|code)_limit/, "CWE-307"],
@@ -142,7 +144,7 @@ function leakIn(scenario: Scenario, execution: Execution): Execution | null {
 const STOPPED = /stopped the target|the connection was reset|the answer was cut off/;
 
 /** Families whose failures are more than a crash. */
-const ORACLE = /^(sql_injection|forged_token|foreign_|granted_)/;
+const ORACLE = /^(sql_injection|forged_token|foreign_|granted_|own_role)/;
 
 function isCrash({ scenario, execution }: { scenario: Scenario; execution: Execution }): boolean {
   return CRASH.test(execution.reason) && !ORACLE.test(String(scenario.family ?? ""));

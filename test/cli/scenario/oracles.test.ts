@@ -43,6 +43,7 @@ async function run(family: string, paths: object, handler: Handler, ...argv: str
   );
 }
 
+const ANN = ["--as", "alice=Authorization: Bearer a", "--as-value", "alice.username=ann"];
 const PLAY = ["--driver", "playbook"];
 
 function parse(body: string): Record<string, unknown> {
@@ -503,6 +504,70 @@ test("the first two logins stand for Alice and Bob, whatever their names are", a
     return request.headers.authorization ? [200, { id: "o-1", note: "x" }] : [401];
   }, ...["--as", "carol=Authorization: Bearer c", "--as", "dave=Authorization: Bearer d"]);
   expect(found).toMatchObject([{ status: "failed", reason: expect.stringContaining("bob tries") }]);
+});
+
+describe("a role that the document offers", () => {
+  const role = json({ username: text, role: text });
+  const paths = {
+    "/profile": { get: { ...guarded, ...ok } },
+    "/users/role": { put: { ...role, ...guarded, ...ok } },
+  };
+
+  test.each<[string, (role: string) => boolean, string]>([
+    ["is taken from everybody", (role) => role === "Employee", "failed"],
+    ["is refused", () => false, "passed"],
+  ])("%s: %3$s", async (_name, takes, verdict) => {
+    let own = "Customer";
+    const found = await run("own_role", paths, ({ line, sent, request }) => {
+      if (!request.headers.authorization) return [401];
+      if (line === "GET /profile") return [200, { username: "ann", role: own }];
+      if (sent.role === "Customer") return [200];
+      if (sent.username !== "ann" || !takes(String(sent.role))) return [403];
+      own = String(sent.role);
+      return [200];
+    }, ...[...ANN, "--value", "role=Customer"]);
+    expect(found).toMatchObject([{ status: verdict }]);
+  });
+
+  test("is tried last, because it opens to the user what others must find closed", async () => {
+    const roles: unknown[] = [];
+    await run("own_role", { ...paths, "/staff": { get: { ...guarded, ...ok } } }, (call) => {
+      roles.push(call.line === "PUT /users/role" ? call.sent.role : call.line);
+      return [200, { username: "ann", role: "Customer" }];
+    }, ...ANN);
+    expect(roles.indexOf("Employee")).toBeGreaterThan(roles.lastIndexOf("GET /staff"));
+  });
+});
+
+describe("numbers that nobody should foresee", () => {
+  const paths = { "/payments": { post: { ...json({ note: text }), ...ok } } };
+  const now = () => Math.floor(Date.now() / 1_000);
+
+  test.each<[string, (n: number) => object, string]>([
+    ["the time", () => ({ reference: `BILL${now()}` }), "failed"],
+    ["the time in milliseconds", () => ({ data: { token: String(Date.now()) } }), "failed"],
+    ["the one before plus one", (n) => ({ coupon_code: `C-${1_000 + n}` }), "failed"],
+    ["drawn", () => ({ reference: crypto.randomUUID(), token: crypto.randomUUID() }), "passed"],
+    ["counted as invoices are", (n) => ({ reference: `2026-${n}`, id: n }), "passed"],
+    ["the day of creation", () => ({ created_at: now(), reference: "A7" }), "passed"],
+  ])("%s: %3$s", async (_name, answer, verdict) => {
+    let count = 0;
+    const found = await run("foreseen_number", paths, () => [200, answer(count++)]);
+    expect(found).toMatchObject([{ status: verdict }]);
+  });
+});
+
+test("what an address chooses is no record that could be unknown", async () => {
+  const inPath = (name: string) => ({
+    parameters: [{ name, in: "path", required: true, schema: text }],
+    get: { responses: { 200: { description: "" }, 404: { description: "" } } },
+  });
+  const paths = { "/uptime/{flag}": inPath("flag"), "/things/{thing}": inPath("thing") };
+  const found = await run("unknown_id", paths, () => [200]);
+  expect(found).toMatchObject([
+    { operation: "GET /things/{thing}", status: "failed" },
+    { operation: "GET /uptime/{flag}", status: "passed" },
+  ]);
 });
 
 test("a service that asks for a login which its document does not name is read with one", async () => {

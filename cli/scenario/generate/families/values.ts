@@ -98,11 +98,16 @@ function valueStory(operation: Operation, one: Odd, parameter: Parameter): Story
   };
 }
 
+/** Names of what an address chooses, and not of a record. */
+const OPTION =
+  /^(flags?|options?|formats?|modes?|lang|language|locale|units?|actions?|commands?|verb|view|sort|direction|seconds|delay|size|count|status_?code)$/i;
+
 function unknownId(operation: Operation): Story | null {
   const last = operation.parameters.findLast((parameter) => parameter.in === "path");
   if (!last) return null;
   const value = isNumber(last) ? "2147483646" : unknownOf(last);
-  const expected_status = operation.method === "GET" && operation.security.length === 0
+  const isRecord = !OPTION.test(last.name);
+  const expected_status = isRecord && operation.method === "GET" && operation.security.length === 0
     ? documented(operation, 404)
     : undefined;
   const refused = expected_status !== undefined &&

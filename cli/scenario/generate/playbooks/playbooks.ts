@@ -3,6 +3,7 @@ import type { Operation } from "../operation.ts";
 import type { Try } from "../tries.ts";
 import { oddAmounts } from "./amounts.ts";
 import { callBack } from "./call_back.ts";
+import { foreseenNumbers } from "./foreseen.ts";
 import { grantedOnCreate } from "./grants.ts";
 import { injections } from "./injection.ts";
 import { forgedTokens } from "./tokens.ts";
@@ -18,6 +19,7 @@ import {
 import { pagination } from "./lists.ts";
 import { codeLimit, enumeration, loginLimit, staleToken } from "./logins.ts";
 import { sameKeyAtOnce, sameKeyForTwo, sameKeyTwice } from "./keys.ts";
+import { ownRole } from "./own_role.ts";
 import { doubleAction, putTwice, sameTwice } from "./repeats.ts";
 import { unknownRecipient } from "./recipients.ts";
 import { replayedRecording } from "./recording.ts";
@@ -75,6 +77,8 @@ export function playbookDrafts(
       ...callBack(operation),
       ...pageAsPicture(operation),
       ...unevenRights(operation, operations),
+      ...foreseenNumbers(operation),
+      ...ownRole(operation, operations),
     ]),
     ...(tries.includes("slow-sql") ? operations.flatMap(slowSql) : []),
     ...(tries.includes("slow-pattern") ? operations.flatMap(slowPattern) : []),
