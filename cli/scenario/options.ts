@@ -30,7 +30,8 @@ Set any option in scenario-tool.json ({"target": "…", "workers": 8}) or in the
 `;
 
 function sourceOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
-  const spec = "generate from OpenAPI 3, HAR, Postman or Markdown: a file or the target's URL";
+  const spec =
+    "generate from OpenAPI 3, Swagger 2, HAR, Postman or Markdown: a file or the target's URL";
   return command
     .option("--scenarios <file>", "read scenarios from this file (repeatable)", list, [])
     .option("--spec <file>", spec, list, [])
@@ -108,7 +109,7 @@ const REPORTS = `write a report: ${REPORT_FORMATS.join(", ")}=<file>, or github 
 function judgeOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
     .option("--output <format>", `print ${FORMATS.join(", ")}`, oneOf(FORMATS), "text" as const)
-    .option("--verbose", "print passed scenarios too")
+    .option("--verbose", "print passed and inconclusive scenarios too")
     .option("--report <format=file>", REPORTS, repeated, [])
     .option(
       "--repro <folder>",

@@ -282,9 +282,14 @@ class Rehearsal {
         if (operation.method === "POST") this.#made++;
         return true;
       }
-      const isGiven = (name: string) => this.#given(name, owner) !== null;
-      this.#failures.set(operation, failureOf(tried, exchange, owner, isGiven));
+      // The first try has the best values; what is known of one is not asked for.
+      const isKnown = (name: string) =>
+        given(name) !== null ||
+        choices.some(({ parameter, values }) => parameter.name === name && values.length > 1);
       const { status } = exchange;
+      if (n === 0 || status === 401 || status === 403) {
+        this.#failures.set(operation, failureOf(tried, exchange, owner, isKnown));
+      }
       if (status === null || status === 401 || status === 403 || status === 405) return false;
       const hasValue = choices.some(({ values }) => values.length > at + 1);
       const hasBody = bodies.length > body + 1;
@@ -372,7 +377,7 @@ function failureOf(
   operation: Operation,
   { status, error, body }: HttpExchange,
   owner: Owner,
-  isGiven: (name: string) => boolean,
+  isKnown: (name: string) => boolean,
 ): string {
   const who = owner === null || owner === NOBODY ? "" : `as ${owner} `;
   if (error !== null) return `${who}got no good answer: ${error}`;
@@ -387,7 +392,7 @@ function failureOf(
     const login = owner === null ? "; give a login (--as)" : "; it may need another login (--as)";
     return `${who}answered ${status}${where}${words}${login}`;
   }
-  const unknown = path.find(({ name }) => !isGiven(name))?.name;
+  const unknown = path.find(({ name }) => !isKnown(name))?.name;
   const missing = unknown ?? (status === 400 || status === 422 ? fieldOf(operation) : null);
   const next = missing === null ? "" : `; give --value ${missing}=…`;
   return `${who}answered ${status}${where}${words}${next}`;

@@ -51,9 +51,9 @@ const MARKS = {
   inconclusive: ["?", "yellow"],
 } as const;
 
-/** True for a result that says nothing: a pass, or what is named once at the end. */
+/** True for a result that says nothing: a pass, or what is counted at the end. */
 function isQuiet({ status, reason }: Execution): boolean {
-  return status === "passed" || (status === "inconclusive" && /never succeeded$/.test(reason)) ||
+  return status === "passed" || status === "inconclusive" ||
     (status === "skipped" && reason.endsWith(NO_DRIVER));
 }
 
@@ -82,6 +82,7 @@ function createTextRenderer(io: Io, target: string | null, verbose: boolean): Re
       if (target === null) printScenarios(io, result);
       printFindings(io, result);
       printUntested(io, result.summary);
+      printUnproven(io, result, verbose);
       printBlindSpots(io, result);
       printAreas(io, result.summary);
       print(io, summaryLine(result.summary));
@@ -124,6 +125,35 @@ function printUntested(io: Io, { untested }: Summary): void {
   if (untested.length > 0) print(io, "\nNot tested:");
   for (const { reason } of untested) print(io, `  ${visibleLine(reason)}`);
 }
+
+/** The most reasons that are named. */
+const REASONS = 8;
+
+/** Why scenarios proved nothing, the most frequent reason first. */
+function printUnproven(io: Io, { executions }: RunResult, verbose: boolean): void {
+  const groups = new Map<string, Execution[]>();
+  for (const one of executions) {
+    if (one.status !== "inconclusive" || NAMED_ABOVE.test(one.reason)) continue;
+    // The same reason names another request each time.
+    const reason = one.reason.replaceAll(/"[^"]*"( \(r\d+\))?/g, "a request");
+    groups.set(reason, [...(groups.get(reason) ?? []), one]);
+  }
+  const sorted = [...groups.values()].sort((a, b) => b.length - a.length);
+  if (sorted.length === 0) return;
+  print(io, "\nProved nothing:");
+  for (const [first, ...others] of sorted.slice(0, REASONS)) {
+    const { reason, scenario_id } = first!;
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    print(io, `  ${scenario_id}${more}  ${visibleLine(reason)}`);
+  }
+  const left = sorted.length - REASONS;
+  const words = left > 0 ? `  … for ${left} other ${left === 1 ? "reason" : "reasons"}` : "";
+  if (!verbose) print(io, `${words === "" ? "  " : `${words}; `}--verbose names each scenario`);
+  else if (words !== "") print(io, words);
+}
+
+/** The operations that never succeeded are named under "Not tested". */
+const NAMED_ABOVE = /never succeeded$/;
 
 function printBlindSpots(io: Io, { executions }: RunResult): void {
   const spots = blindSpotsOf(executions);

@@ -353,3 +353,22 @@ test("a given value reaches the members of a nested body, and a given parameter 
     },
   ]);
 });
+
+test("of two parameters, the one without a known value is asked for, with the best of the other", async () => {
+  const two = {
+    parameters: [...inPath("server_id").parameters, ...inPath("zone_id").parameters],
+  };
+  const paths = {
+    "/servers": { get: answers(200) },
+    "/servers/{server_id}/zones/{zone_id}": { ...two, get: answers(200, 404) },
+  };
+  const { summary } = await run(
+    paths,
+    (line) => line === "GET /servers" ? [200, [{ id: "localhost" }]] : [404],
+  );
+  expect(summary.untested).toMatchObject([{
+    reason: expect.stringMatching(
+      /answered 404 for server_id=localhost, .*; give --value zone_id=…/,
+    ),
+  }]);
+});

@@ -48,6 +48,21 @@ test("tap has a plan and one line per scenario, and hostile titles cannot forge 
   expect(lines.find((line) => line.startsWith("ok 3"))).toContain("# SKIP");
 });
 
+test("text counts what proved nothing by its reason; --verbose names each", async () => {
+  const { url } = await serve((_request, response) => {
+    response.statusCode = 404;
+    response.end();
+  });
+  const presumes = ["record"];
+  const get = { mode: "http", method: "GET", path: "/x", expected_status: 200, presumes };
+  const cwd = folder({ "scenarios.json": execs(get, get, { ...get, expected_end: "denied" }) });
+  const { stdout } = await tool(cwd, "run", "--target", url);
+  expect(stdout).toMatch(/Proved nothing:\n {2}TS-001 and 1 more {2}Answered 404 /);
+  expect(stdout).toContain("--verbose names each scenario");
+  expect(stdout).not.toContain("TS-002 ");
+  expect((await tool(cwd, "run", "--target", url, "--verbose")).stdout).toContain("? TS-002 ");
+});
+
 test("ctrf has the required members", async () => {
   const report = JSON.parse(await reported("ctrf"));
   expect(report).toMatchObject({
