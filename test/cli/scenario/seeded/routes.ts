@@ -86,7 +86,7 @@ function logIn(call: Call, shop: Shop): Answer {
   if (text(user, "user") !== "alice" || text(password, "password") !== "wonderland") {
     return { status: 401, body: { detail: "wrong" }, headers: { "WWW-Authenticate": "Bearer" } };
   }
-  const token = `token-${shop.id()}`;
+  const token = `token-${crypto.randomUUID()}`;
   shop.tokens.set(token, "alice");
   return { status: 201, body: { token } };
 }
