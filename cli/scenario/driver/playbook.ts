@@ -262,7 +262,7 @@ async function runCall(
     const call = { ...request, path: insert(path), ...(body ? { body: insert(body) } : {}) };
     const { entry, exchange } = await ledger.send(call, as);
     const { error, status } = exchange;
-    if (await listener.isCalled(error === null ? CALL_MS : 0)) {
+    if (await listener.isCalled(CALL_MS)) {
       return failed(
         `"${step.name}" (${entry.id}) made the server call an address of its own machine`,
       );

@@ -157,8 +157,8 @@ const FORMATS: Record<string, string> = {
   password: "correct horse battery",
 };
 
-/** A pattern that only fixed words match: `^password$`, `^(asc|desc)$`. */
-const WORDS = /^\^\(?(?:\?:)?([\w -]+)(?:\|[\w |-]*)?\)?\$$/;
+/** A pattern that names fixed words: `password`, `^password$`, `^(asc|desc)$`. */
+const WORDS = /^\^?\(?(?:\?:)?([\w -]+)(?:\|[\w |-]*)?\)?\$?$/;
 
 function stringOf(schema: Schema): string {
   const word = WORDS.exec(String(schema.pattern ?? ""))?.[1];

@@ -372,3 +372,14 @@ test("of two parameters, the one without a known value is asked for, with the be
     ),
   }]);
 });
+
+test.each(["password", "^password$", "^(password|refresh)$"])(
+  "a field with the pattern %s gets the word that it names",
+  async (pattern) => {
+    const paths = {
+      "/token": { post: { ...body({ grant_type: { type: "string", pattern } }), ...answers(200) } },
+    };
+    const { of } = await run(paths, (_line, sent) => [sent.grant_type === "password" ? 200 : 422]);
+    expect(of("POST /token", "good_case")).toMatchObject({ status: "passed" });
+  },
+);

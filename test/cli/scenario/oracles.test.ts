@@ -581,6 +581,21 @@ test("a service that asks for a login which its document does not name is read w
   ]);
 });
 
+test("a service that does one thing at a time is asked for more bytes until it is slow", async () => {
+  const search = {
+    "/search": { get: { parameters: [{ name: "q", in: "query", schema: text }], ...ok } },
+  };
+  const asked = new Set<number>();
+  const found = await run("sql_injection_by_time", search, async ({ line }) => {
+    const bytes = Number(/RANDOMBLOB\((\d+)\)/.exec(decodeURIComponent(line))?.[1] ?? 0);
+    if (bytes > 0) asked.add(bytes);
+    await new Promise((resolve) => setTimeout(resolve, bytes >= 20_000_000 ? 1_600 : 0));
+    return [200, []];
+  }, ...["--try", "slow-sql", "--filter", "wait through"]);
+  expect(found).toMatchObject([{ status: "failed" }]);
+  expect([...asked]).toEqual([10_000_000, 20_000_000]);
+});
+
 test("a documented minimum of zero is no finding", async () => {
   const tickets = { type: "integer", minimum: 0 };
   const paths = { "/orders": { post: { ...json({ tickets }), ...ok } } };

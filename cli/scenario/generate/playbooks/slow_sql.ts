@@ -6,23 +6,36 @@ import { tell } from "./resource.ts";
 
 /** Longer than a slow answer, shorter than the time limit of a request. */
 const SECONDS = 2;
-/** SQLite has no way to wait, so it makes this many bytes for each second. */
-const BYTES = 40_000_000;
+/**
+ * SQLite has no way to wait, so it makes bytes, more each time: the first slow answer ends the growth
+ * before a service that does one thing at a time is held up for long.
+ */
+const MEGABYTES = [10, 20, 40, 80];
 
 /** Texts by which a database waits for some seconds: each ends a text of the query first. */
 const WAITS: { database: string; text: (seconds: number) => string }[] = [
   { database: "PostgreSQL", text: (s) => `'||(SELECT 1 FROM pg_sleep(${s}))||'` },
   { database: "MySQL", text: (s) => `'XOR(IF(1,SLEEP(${s}),0))XOR'z` },
   { database: "SQL Server", text: (s) => `';WAITFOR DELAY '0:0:${s}'--` },
-  { database: "SQLite", text: (s) => `'||HEX(RANDOMBLOB(${s * BYTES}))||'` },
+  ...MEGABYTES.map((size) => ({
+    database: `SQLite (${size} MB)`,
+    text: (s: number) => `'||HEX(RANDOMBLOB(${bytesOf(s, size)}))||'`,
+  })),
 ];
 /** The same for a number of the query. */
 const NUMBER_WAITS: typeof WAITS = [
   { database: "PostgreSQL", text: (s) => `1 AND 1=(SELECT 1 FROM pg_sleep(${s}))` },
   { database: "MySQL", text: (s) => `1 AND SLEEP(${s})` },
   { database: "SQL Server", text: (s) => `1;WAITFOR DELAY '0:0:${s}'--` },
-  { database: "SQLite", text: (s) => `1 AND 1<LENGTH(HEX(RANDOMBLOB(${s * BYTES})))` },
+  ...MEGABYTES.map((size) => ({
+    database: `SQLite (${size} MB)`,
+    text: (s: number) => `1 AND 1<LENGTH(HEX(RANDOMBLOB(${bytesOf(s, size)})))`,
+  })),
 ];
+
+function bytesOf(seconds: number, megabytes: number): number {
+  return seconds === 0 ? 0 : megabytes * 1_000_000;
+}
 
 /** Asks the database to wait: an injection shows by time where every answer looks the same. */
 export function slowSql(operation: Operation): Draft[] {
