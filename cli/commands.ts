@@ -58,6 +58,10 @@ const GROUPS: Record<string, Record<string, [summary: string, load: Load]>> = {
       () => import("./commands/config.ts"),
     ],
     project: ["List or change the registered projects", () => import("./commands/project.ts")],
+    hub: [
+      "Keep a project's ledger on a libSQL server, or bring it back",
+      () => import("./commands/hub.ts"),
+    ],
     workspace: ["Group projects to view them together", () => import("./commands/workspace.ts")],
   },
   "Run:": {

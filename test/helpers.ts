@@ -21,6 +21,8 @@ export interface TestGateOptions {
   policies?: Policies;
   /** The `policies` of the global config; there is none unless given. */
   globalPolicies?: Policies;
+  /** The `storage` of the global config; there is none unless given. */
+  storage?: Record<string, unknown>;
   /** More keys of the project's config. */
   config?: Record<string, unknown>;
   /** Files of the project, by path relative to its root. */
@@ -152,10 +154,11 @@ function writeFiles(home: string, root: string, options: TestGateOptions): void 
   const config = { id: options.project_id ?? "test", policies, ...options.config };
   writeInto(root, "gate.config.json", JSON.stringify(config, null, 2));
   for (const [path, content] of Object.entries(options.files ?? {})) writeInto(root, path, content);
-  const { globalPolicies: global, proof } = options;
+  const { globalPolicies: global, proof, storage } = options;
   const approvals = proof === "none" ? {} : { approvals: { proof: "token" } };
-  if (!global && proof === "none") return;
-  writeInto(home, "config.json", JSON.stringify({ ...approvals, policies: global }, null, 2));
+  if (!global && !storage && proof === "none") return;
+  const config_json = { ...approvals, policies: global, storage };
+  writeInto(home, "config.json", JSON.stringify(config_json, null, 2));
 }
 
 function writeInto(folder: string, path: string, content: string | Uint8Array): string {

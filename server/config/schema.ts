@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Effect, Policies, PolicyLimits, Rule, SandboxPolicy } from "../policy/schema.ts";
-import { Notifications } from "./notifications/schema.ts";
+import { faultOfUrl, Notifications } from "./notifications/schema.ts";
 
 /** `gate.config.json` of a project. Keeps unknown keys. */
 export const ProjectConfig = z.looseObject({
@@ -12,6 +12,25 @@ export const ProjectConfig = z.looseObject({
   policies: Policies.optional(),
 });
 export type ProjectConfig = z.infer<typeof ProjectConfig>;
+
+const serverUrl = z.string().max(2048).superRefine((text, context) => {
+  const url = text.replaceAll("{project}", "project");
+  const query = URL.canParse(url) && new URL(url).search !== "" ? "it must not have a query" : null;
+  const why = URL.canParse(url)
+    ? faultOfUrl(url) ?? query
+    : "expected an address such as https://{project}.ledgers.example.com";
+  if (why !== null) context.addIssue({ code: "custom", message: why });
+});
+
+/** The libSQL server on which ledgers of projects can be. */
+export const Storage = z.strictObject({
+  url: serverUrl.describe("`{project}` stands for the id of the project, in lower case"),
+  authTokenEnv: z.string().regex(
+    /^[A-Za-z_][A-Za-z0-9_]{0,127}$/,
+    "expected the name of an environment variable, not the token itself",
+  ).optional(),
+});
+export type Storage = z.infer<typeof Storage>;
 
 /** `config.json` in the gate's home. Keeps unknown keys. */
 export const GlobalConfig = z.looseObject({
@@ -32,6 +51,7 @@ export const GlobalConfig = z.looseObject({
     days: z.number().int().min(1).max(36_500).optional()
       .describe("gate gc drops the contents of actions that were settled earlier"),
   }).optional(),
+  storage: Storage.optional(),
 });
 export type GlobalConfig = z.infer<typeof GlobalConfig>;
 

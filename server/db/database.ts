@@ -31,9 +31,24 @@ const MOST_HELD = 8;
 /** Commits one batch. The commit is durable after the next `sync`. */
 export type Write = (statements: Statement[], options?: BatchOptions) => Promise<Row[][]>;
 
-/** One libSQL file with the settings of a ledger; all writes go through one queue. */
-export class Database {
+/** What a ledger needs of its database. */
+export interface LedgerDatabase {
+  /** The path of the file, or the address on a server. */
   readonly path: string;
+  /** Whether a query takes so long that a batch may begin before its answer. */
+  readonly is_remote: boolean;
+  all(sql: string, args?: Value[]): Promise<Row[]>;
+  batch(statements: Statement[]): Promise<Row[][]>;
+  exclusive<T>(task: (write: Write) => Promise<T>): Promise<T>;
+  sync(): Promise<void>;
+  syncCommitted(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** One libSQL file with the settings of a ledger; all writes go through one queue. */
+export class Database implements LedgerDatabase {
+  readonly path: string;
+  readonly is_remote = false;
   readonly #busyLimit: number;
   #connection: Connection | null = null;
   #queue: Promise<unknown> = Promise.resolve();
@@ -231,7 +246,8 @@ function connect(path: string): Connection {
   }
 }
 
-function checked(statement: Statement): Statement {
+/** The statement. @throws GateError `invalid` for a text with a NUL character */
+export function checked(statement: Statement): Statement {
   for (const arg of statement.args) {
     // libSQL reads a text only up to its first NUL, so the rest would be lost.
     if (typeof arg === "string" && arg.includes("\0")) {

@@ -56,11 +56,14 @@ async function checkHealth(database: Database): Promise<void> {
     ? new TextDecoder().decode(row.verdict as Uint8Array)
     : "the check returns nothing";
   if (verdict !== "ok") throw new DamageError(database.path, verdict);
-  await checkTexts(database);
+  await requireTexts(database);
 }
 
-/** Leaves out the chain, whose own check names each damaged event. */
-async function checkTexts(database: Database): Promise<void> {
+/**
+ * Reads all texts but the chain's, whose own check names each damaged event.
+ * @throws an error that `isDamage` recognizes
+ */
+export async function requireTexts(database: Database): Promise<void> {
   for (const { table, sql } of textQueries(await database.all(TEXT_COLUMNS))) {
     if (table === "audit") continue;
     await setImmediate();

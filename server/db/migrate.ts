@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { VERSION } from "../constants.ts";
 import { GateError } from "../errors.ts";
-import type { Database } from "./database.ts";
+import type { LedgerDatabase } from "./database.ts";
 import type { Statement } from "./ledger.ts";
 
 /** One schema version. A released one never changes. */
@@ -19,18 +19,19 @@ const MADE = `CREATE TABLE IF NOT EXISTS migrations (
 ) STRICT`;
 
 /**
- * Migrates the database to the newest version after a backup, each version in one batch.
+ * Migrates the database to the newest version, each version in one batch, a file after a backup.
  * @throws GateError `unavailable` for a database of a newer release, which stays unchanged
  */
 export async function migrate(
-  database: Database,
+  database: LedgerDatabase,
   migrations: Migration[],
   now: () => number,
 ): Promise<void> {
   const current = await versionOf(database);
   const newest = migrations.at(-1)?.version ?? 0;
   if (current.version > newest) throw newerError(database.path, current, newest);
-  if (current.version > 0 && current.version < newest) await backUp(database, current.version);
+  const isBehind = current.version > 0 && current.version < newest;
+  if (isBehind && !database.is_remote) await backUp(database, current.version);
   for (const migration of migrations) {
     const { version, only_if, statements } = migration;
     if (version <= current.version) continue;
@@ -39,7 +40,7 @@ export async function migrate(
   }
 }
 
-async function versionOf(database: Database): Promise<{ version: number; made_by: string }> {
+async function versionOf(database: LedgerDatabase): Promise<{ version: number; made_by: string }> {
   const tables = await database.all("SELECT name FROM sqlite_schema WHERE name = 'migrations'");
   if (tables.length === 0) return { version: 0, made_by: VERSION };
   const rows = await database.all(
@@ -51,7 +52,7 @@ async function versionOf(database: Database): Promise<{ version: number; made_by
     : { version: 0, made_by: VERSION };
 }
 
-async function backUp(database: Database, version: number): Promise<void> {
+async function backUp(database: LedgerDatabase, version: number): Promise<void> {
   const target = `${database.path}.backup-${version}`;
   // An existing backup is from an attempt that did not finish, so nothing has changed since.
   if (existsSync(target)) rmSync(target);

@@ -5,12 +5,16 @@ import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
 import { GateError } from "../errors.ts";
 import { GENESIS, type Head } from "../evidence/chain.ts";
 import { insertCheckpoint, link, type Linked } from "./chain.ts";
-import { brokenUnique, type Database, type Write } from "./database.ts";
+import { brokenUnique, type LedgerDatabase, type Write } from "./database.ts";
 import { openChecked } from "./health.ts";
 import type { Change, Committed, Ledger, NewEvent, Row, Statement, Value } from "./ledger.ts";
 import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
+import { migrate } from "./migrate.ts";
+import { Mirror } from "./mirror.ts";
 import { type OwnerLock, takeOwnership } from "./owner.ts";
+import { type Placement, readPlacement, requireNotMoved, takeCopy } from "./placement.ts";
 import { Projector } from "./projector.ts";
+import { type ServerAddress, ServerDatabase } from "./server_database.ts";
 
 /** The chain gets a signed checkpoint after each multiple of this many events. */
 const CHECKPOINT_EVERY = 1_000;
@@ -38,6 +42,10 @@ export interface LedgerOptions {
   publish: (events: readonly AuditEvent[]) => void;
   /** Receives the same events, in order, when they are durable. */
   noteDurable: (events: readonly AuditEvent[]) => void;
+  /** How to reach a ledger on the server with that address. @throws GateError `unavailable` */
+  reach?: (url: string) => Promise<ServerAddress>;
+  /** Called when the server of the ledger stops answering: the ledger must be closed. */
+  lost?: (error: GateError) => void;
 }
 
 /**
@@ -50,13 +58,20 @@ export async function openLedger(
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const owner = takeOwnership(options.folder, options.pid);
   try {
+    const placement = readPlacement(options.folder);
+    if (placement) {
+      return { ledger: await openOnServer(options, owner, placement), moved_to: null };
+    }
     const { database, moved_to } = await openChecked(join(options.folder, "ledger.db"), {
       migrations: LEDGER_MIGRATIONS,
       now: options.now,
     });
-    // A killed daemon leaves commits that a power cut could still take.
-    await database.sync();
-    const ledger = new FileLedger(database, owner, options, await readHead(database, options));
+    const ledger = await orClose(database, async () => {
+      await requireNotMoved(database);
+      // A killed daemon leaves commits that a power cut could still take.
+      await database.sync();
+      return new OwnedLedger(database, owner, options, await readHead(database, options));
+    });
     return { ledger, moved_to };
   } catch (error) {
     owner.release();
@@ -64,7 +79,33 @@ export async function openLedger(
   }
 }
 
-async function readHead(database: Database, options: { project_id: string }): Promise<Head> {
+async function openOnServer(
+  options: LedgerOptions,
+  owner: OwnerLock,
+  placement: Placement,
+): Promise<Ledger> {
+  const { project_id, folder, reach, lost, now } = options;
+  if (!reach) throw new GateError("unavailable", "Cannot open the ledger: it is on a server");
+  const database = await ServerDatabase.open(await reach(placement.url), { ...lost && { lost } });
+  return await orClose(database, async () => {
+    await takeCopy(database, placement, project_id);
+    await migrate(database, LEDGER_MIGRATIONS, now);
+    const head = await readHead(database, options);
+    const mirror = await Mirror.open(folder, database, { project_id, placement, now });
+    return new OwnedLedger(database, owner, options, head, mirror);
+  });
+}
+
+async function orClose<T>(database: LedgerDatabase, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function readHead(database: LedgerDatabase, options: { project_id: string }): Promise<Head> {
   const rows = await database.all(
     // As bytes: libSQL ends the process for a text that is not UTF-8, which a check must report.
     "SELECT seq, CAST(hash AS BLOB) AS hash FROM audit WHERE project_id = ? ORDER BY seq DESC LIMIT 1",
@@ -82,9 +123,9 @@ interface Unpublished {
   isReady: boolean;
 }
 
-class FileLedger implements Ledger {
+class OwnedLedger implements Ledger {
   readonly project_id: string;
-  readonly #database: Database;
+  readonly #database: LedgerDatabase;
   readonly #owner: OwnerLock;
   readonly #options: LedgerOptions;
   readonly #projector: Projector;
@@ -95,8 +136,16 @@ class FileLedger implements Ledger {
   /** Committed events whose callers still wait for the disk, and what came after those. */
   #unpublished: Unpublished[] = [];
   #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
+  readonly #mirror: Mirror | null;
 
-  constructor(database: Database, owner: OwnerLock, options: LedgerOptions, head: Head) {
+  constructor(
+    database: LedgerDatabase,
+    owner: OwnerLock,
+    options: LedgerOptions,
+    head: Head,
+    mirror: Mirror | null = null,
+  ) {
+    this.#mirror = mirror;
     this.project_id = options.project_id;
     this.#database = database;
     this.#owner = owner;
@@ -143,6 +192,7 @@ class FileLedger implements Ledger {
       return committed;
     }
     await this.#database.syncCommitted();
+    await this.#mirror?.note(committed.events);
     if (last) {
       this.#publishReady(last);
       this.#noteDurable(last);
@@ -163,6 +213,7 @@ class FileLedger implements Ledger {
     await this.sync().catch(() => {});
     this.#stopTimer();
     await this.#database.close();
+    await this.#mirror?.close();
     this.#owner.release();
   }
 
@@ -211,6 +262,8 @@ class FileLedger implements Ledger {
     for (let attempt = 0;; attempt++) {
       const at = new Date(this.#options.now()).toISOString();
       const linked = link(this.#head, change.events, { project_id: this.project_id, at });
+      // A query of a derived table that comes while a server is asked must not take it for current.
+      if (this.#database.is_remote) this.#projector.note();
       try {
         const rows = await write(this.#statements(change, linked), {
           is_held: change.is_derivable,

@@ -27,6 +27,7 @@ export const AuditType = z.enum([
   "escalation.raised",
   "escalation.closed",
   "project.removed",
+  "ledger.move_started",
   "proof.changed",
   "guard.restored",
   "block.added",

@@ -3,7 +3,14 @@ import { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import type { Projects } from "./projects.ts";
-import { HubProject, OverrideTrust, RegisteredProject, RegisterProjectInput } from "./schema.ts";
+import {
+  HubProject,
+  MovedLedger,
+  OverrideTrust,
+  RegisteredProject,
+  RegisterProjectInput,
+  StorageView,
+} from "./schema.ts";
 
 interface ProjectsServices {
   caller: Caller;
@@ -47,6 +54,27 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
       const project = await daemon.projects.get(c.req.param("id"));
       await project.config.revokeTrust(caller);
       return c.json({ id: project.id, trusted: false });
+    },
+  )
+  .get(
+    "/storage",
+    describe("Show where the ledger of each project is", StorageView),
+    async (c) => c.json(await c.var.daemon.projects.viewStorage()),
+  )
+  .put(
+    "/projects/:id/server",
+    describe("Move a project's ledger to the server of the global config", MovedLedger),
+    async (c) => {
+      const { daemon, caller } = c.var;
+      return c.json(await daemon.projects.moveLedger(c.req.param("id"), "server", caller));
+    },
+  )
+  .delete(
+    "/projects/:id/server",
+    describe("Move a project's ledger from its server to this machine", MovedLedger),
+    async (c) => {
+      const { daemon, caller } = c.var;
+      return c.json(await daemon.projects.moveLedger(c.req.param("id"), "here", caller));
     },
   )
   .delete(

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Actions } from "../actions/actions.ts";
+import { listRunning } from "../actions/store.ts";
 import type { Guarding } from "../actions/guarding/guarding.ts";
 import type { ActionServices, Neighbours } from "../actions/context.ts";
 import { KnownContents } from "../actions/known_contents.ts";
@@ -15,6 +16,7 @@ import type { AnalyticsSummary, Attention } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
 import type { Journal } from "../evidence/journal.ts";
+import type { AuditType } from "../evidence/schema.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
@@ -26,6 +28,7 @@ import { listPolicyChanges } from "../config/store.ts";
 import { MACHINE_ID } from "../constants.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
+import type { ServerAddress } from "../db/server_database.ts";
 import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Stream } from "../events/stream.ts";
@@ -34,6 +37,7 @@ import type { GrantPreview, GrantPreviewInput, GrantWaiting } from "../grants/sc
 import type { PolicyTestInput, PolicyTestResult } from "../policy/schema.ts";
 import { digestOf } from "../proof/digest.ts";
 import type { Proofs } from "../proof/proofs.ts";
+import type { ProofVerb } from "../proof/schema.ts";
 import { Blocks } from "../remediation/blocks.ts";
 import { Thresholds } from "../remediation/thresholds.ts";
 import { Retention } from "../retention/retention.ts";
@@ -68,6 +72,10 @@ export interface ProjectOptions {
   neighbours: (id: string) => Neighbours;
   /** Records in another project's ledger that its agent begins to work here. */
   visit: (home_project: string, event: NewEvent) => Promise<void>;
+  /** How to reach a ledger on a server. @throws GateError `unavailable` */
+  reach: (url: string) => Promise<ServerAddress>;
+  /** Called when the server of the ledger stops answering. */
+  lost: (error: unknown) => void;
   proofs: Proofs;
   team: Team;
   routes: ApprovalRoutes;
@@ -199,6 +207,8 @@ export class Project {
         journal?.note(events);
         stream.remember(events);
       },
+      reach: options.reach,
+      lost: options.lost,
     });
     blocks = new Blocks({ ledger, environment, proofs: options.proofs });
     try {
@@ -275,16 +285,36 @@ export class Project {
 
   /** Asks for a proof of the removal and records it. @throws GateError `proof_required` */
   async recordRemoval(caller: Caller): Promise<void> {
+    const asked = { project_id: this.id, roots: [...this.#roots] };
+    await this.#recordDeed(caller, "remove_project", "project.removed", asked);
+  }
+
+  /** Asks for a proof of the ledger's move and records it. @throws GateError `proof_required` */
+  async recordMove(caller: Caller, asked: { to: "server" | "here"; url: string }): Promise<void> {
+    const whole = { project_id: this.id, ...asked };
+    await this.#recordDeed(caller, "move_ledger", "ledger.move_started", whole);
+  }
+
+  /** Whether an action is being executed. */
+  async isExecuting(): Promise<boolean> {
+    return (await listRunning(this.ledger)).length > 0;
+  }
+
+  async #recordDeed(
+    caller: Caller,
+    verb: ProofVerb,
+    type: AuditType,
+    asked: Record<string, unknown>,
+  ): Promise<void> {
     const { id: project_id, ledger } = this;
-    const asked = { project_id, roots: [...this.#roots] };
     const proof = await this.#proofs.require(caller, {
-      ...{ verb: "remove_project", project_id, action_id: null },
+      ...{ verb, project_id, action_id: null },
       ...{ digest: digestOf(asked), head: ledger.head.hash },
     });
     await ledger.commit({
       statements: [],
       events: [{
-        ...{ session_id: null, action_id: null, type: "project.removed" },
+        ...{ session_id: null, action_id: null, type },
         actor: { kind: "reviewer", id: caller.id },
         data: proof ? { asked, proof } : { asked },
       }],
@@ -302,9 +332,11 @@ export class Project {
     this.#proofs.detach(this.id);
     for (const list of this.#kept) list.detach(this.id);
     this.config.detach();
-    // Asked last, when no action can begin any more.
-    const isLeft = await this.isUnfinished();
-    await this.ledger.close();
-    return isLeft;
+    try {
+      // Asked last, when no action can begin any more.
+      return await this.isUnfinished();
+    } finally {
+      await this.ledger.close();
+    }
   }
 }

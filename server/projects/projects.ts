@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import { listDamaged } from "../db/health.ts";
+import { isAway } from "../db/server_database.ts";
 import type { Neighbour } from "../actions/context.ts";
 import { rootAsked } from "../config/digests.ts";
 import { isKey } from "../config/seal.ts";
@@ -11,12 +12,13 @@ import { GateError } from "../errors.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
 import { digestOf } from "../proof/digest.ts";
 import { identifyProject, type Identity } from "./identity.ts";
+import { LedgerPlaces } from "./ledger_places.ts";
 import { machineRoots } from "./machine.ts";
 import { touchedProjects } from "./neighbours.ts";
 import { OpenProjects } from "./open_projects.ts";
 import { Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
-import type { HubProject, RegisteredProject } from "./schema.ts";
+import type { HubProject, MovedLedger, RegisteredProject, StorageView } from "./schema.ts";
 import { hasAction, hasSession, type Registered } from "./store.ts";
 
 /** The caller who registers a project, or a part of gate, which brings no proof. */
@@ -24,7 +26,7 @@ export type Registrant =
   & Pick<Caller, "id" | "scope">
   & Partial<Pick<Caller, "member_id" | "via" | "proof">>;
 
-type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours" | "visit">;
+type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours" | "visit" | "reach" | "lost">;
 
 /** The projects of this machine. Opens each one at its first use. */
 export class Projects {
@@ -33,6 +35,7 @@ export class Projects {
   /** Serves only this project (`gate start`). */
   readonly #only: string | null;
   readonly #open: OpenProjects;
+  readonly #places: LedgerPlaces;
   /** The problem of each project, until the project opens without it. */
   readonly #problems = new Map<string, string>();
   /** Damaged ledgers that were moved aside, by path, until a person deletes them. */
@@ -42,6 +45,12 @@ export class Projects {
     this.#registry = registry;
     this.#shared = shared;
     this.#only = only;
+    const { environment: { home, now }, pid, configs } = shared;
+    this.#places = new LedgerPlaces({
+      ...{ home, now, pid },
+      storage: async () => (await configs.acceptedMachine())?.storage ?? null,
+      reopen: (id) => this.get(id),
+    });
     this.#open = new OpenProjects({
       open: (id) => this.#openProject(id),
       closed: (id, isLeft) => registry.setAwake(id, isLeft),
@@ -54,8 +63,11 @@ export class Projects {
   async wake(): Promise<void> {
     for (const { project_id, is_awake } of await this.#list()) {
       this.#noteDamaged(project_id);
+      if (!is_awake) continue;
       // `get()` reports a project that cannot be opened.
-      if (is_awake) await this.get(project_id).catch(() => {});
+      const opened = this.get(project_id).catch(() => {});
+      // A server that does not answer must not hold up the others.
+      if (!this.#places.isRemote(project_id)) await opened;
     }
   }
 
@@ -195,6 +207,35 @@ export class Projects {
     await this.#open.close(id);
   }
 
+  /** Where the ledger of each project is. */
+  async viewStorage(): Promise<StorageView> {
+    return await this.#places.view((await this.#list()).map(({ project_id }) => project_id));
+  }
+
+  /**
+   * Moves the ledger of a project to the server of the global config, or back here, and verifies its
+   * chain in both places. @throws GateError `conflict`, `proof_required`, `unavailable`
+   */
+  async moveLedger(id: string, to: "server" | "here", caller: Caller): Promise<MovedLedger> {
+    const verb = to === "server" ? "join" : "leave";
+    requireReviewer(caller, "move the ledger", `gate hub ${verb}`);
+    const project = await this.get(id);
+    const url = await this.#places.target(id, to);
+    const cannot = (why: string) =>
+      new GateError("conflict", `Cannot move the ledger of "${id}": ${why}`);
+    if (await project.isExecuting()) throw cannot("an action runs; wait until it has finished");
+    if (project.audit.isExporting) throw cannot("an export is being read; wait for its end");
+    await project.recordMove(caller, { to, url });
+    const before = await project.audit.verify();
+    if (!before.ok) throw cannot(`${before.problem!.what}; run gate audit verify`);
+    const { rows } = await this.#places.move(id, to, () => this.#open.close(id));
+    const { ok, events, problem } = await (await this.get(id)).audit.verify();
+    return {
+      ...{ project_id: id, place: to, url, rows, events, ok },
+      problem: problem?.what ?? null,
+    };
+  }
+
   /** The ids and folders of every served project. Faster than `list()`. */
   async listRoots(): Promise<Pick<HubProject, "id" | "roots">[]> {
     return (await this.#registry.roots()).filter(({ id }) =>
@@ -245,11 +286,13 @@ export class Projects {
   }
 
   close(): Promise<void> {
+    this.#places.close();
     return this.#open.closeAll();
   }
 
   async #openProject(id: string): Promise<Project> {
     const { project_id, roots, is_indexed } = await this.#find(id);
+    this.#places.requireOpenable(project_id);
     try {
       // Written first, so that the next start after a crash opens the project.
       await this.#registry.setAwake(project_id, true);
@@ -257,6 +300,12 @@ export class Projects {
         ...this.#shared,
         id: project_id,
         roots: project_id === MACHINE_ID ? machineRoots() : roots,
+        reach: (url) => this.#places.reach(project_id, url),
+        lost: (error) => {
+          this.#report(project_id, error);
+          this.#places.note(project_id, error);
+          void this.#open.close(project_id);
+        },
         visit: async (home_project, event) => {
           const { ledger } = await this.get(home_project);
           await ledger.commit({ statements: [], events: [event] });
@@ -274,6 +323,7 @@ export class Projects {
       return project;
     } catch (error) {
       this.#report(project_id, error);
+      if (isAway(error)) this.#places.note(project_id, error);
       throw error;
     }
   }

@@ -22,5 +22,35 @@ export type RegisteredProject = z.infer<typeof RegisteredProject>;
 export const RegisterProjectInput = z.strictObject({ root: z.string().min(1).max(4096) });
 export type RegisterProjectInput = z.infer<typeof RegisterProjectInput>;
 
+/** Where the ledger of a project is. */
+export const LedgerPlace = z.object({
+  project_id: z.string(),
+  place: z.enum(["here", "server"]),
+  url: z.string().nullable().describe("on the server"),
+  problem: z.string().nullable().describe("why it cannot be opened now"),
+});
+export type LedgerPlace = z.infer<typeof LedgerPlace>;
+
+/** Answer of `GET /api/hub/storage`: `storage` of the accepted global config, and every ledger. */
+export const StorageView = z.object({
+  url: z.string().nullable(),
+  token_env: z.string().nullable(),
+  token_is_set: z.boolean().nullable().describe("null when no token is asked for"),
+  ledgers: z.array(LedgerPlace),
+});
+export type StorageView = z.infer<typeof StorageView>;
+
+/** Answer of a move: the place of the ledger now, and the check of its chain there. */
+export const MovedLedger = z.object({
+  project_id: z.string(),
+  place: z.enum(["here", "server"]),
+  url: z.string().describe("on the server, which keeps a copy of a ledger that left it"),
+  rows: z.number().int().describe("rows that were copied and compared"),
+  events: z.number().int(),
+  ok: z.boolean(),
+  problem: z.string().nullable(),
+});
+export type MovedLedger = z.infer<typeof MovedLedger>;
+
 /** Whether a person trusts the project's `overrideGlobal` on this machine. */
 export const OverrideTrust = z.object({ id: z.string(), trusted: z.boolean() });

@@ -105,6 +105,18 @@ const PROVEN_REQUESTS: readonly ProvenRequest[] = [
   },
   {
     method: "PUT",
+    path: /^\/api\/hub\/projects\/([^/]+)\/server$/,
+    verb: "move_ledger",
+    names: "project",
+  },
+  {
+    method: "DELETE",
+    path: /^\/api\/hub\/projects\/([^/]+)\/server$/,
+    verb: "move_ledger",
+    names: "project",
+  },
+  {
+    method: "PUT",
     path: /^\/api\/hub\/projects\/([^/]+)\/override-trust$/,
     verb: "trust_override",
     names: "project",

@@ -15,6 +15,7 @@ export const ProofVerb = z.enum([
   "change_team",
   "issue_login",
   "lift_block",
+  "move_ledger",
   "register_project",
   "remove_project",
   "remove_proof",

@@ -11,6 +11,7 @@ export const VERB_TEXTS: Record<ProofVerb, string> = {
   change_team: "change the team",
   issue_login: "create a login link",
   lift_block: "lift the block",
+  move_ledger: "move the ledger",
   register_project: "register the project",
   remove_project: "remove the project",
   remove_proof: "remove the proof",

@@ -10,7 +10,7 @@ import { Grant } from "../../server/grants/schema.ts";
 import { PolicyTestResult } from "../../server/policy/schema.ts";
 import { PolicySuggestions } from "../../server/trials/schema.ts";
 import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
-import { HubProject } from "../../server/projects/schema.ts";
+import { HubProject, StorageView } from "../../server/projects/schema.ts";
 import { Block, Compliance, Recommendations } from "../../server/remediation/schema.ts";
 import { Risk } from "../../server/risk/schema.ts";
 import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
@@ -115,6 +115,7 @@ export const SHAPES: Record<string, z.ZodType> = {
     outcome: z.enum(["created", "unchanged"]),
   }),
   "global-config show": GlobalConfig,
+  "hub status": StorageView,
   "project list": z.array(HubProject),
   "project remove": z.strictObject({ id: text }),
   "project trust-override": z.strictObject({ id: text, trusted: z.boolean() }),
@@ -216,6 +217,8 @@ export const ELSEWHERE: Record<string, string> = {
   "agents terminate": "a session has to leave a server first: test/cli/commands/agents.test.ts",
   "notify discard": "a message has to be there: test/cli/commands/notify.test.ts",
   "notify test": "a receiver has to listen: test/cli/commands/notify.test.ts",
+  "hub join": "a server has to be there: test/cli/commands/hub.test.ts",
+  "hub leave": "a server has to be there: test/cli/commands/hub.test.ts",
   "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",
   "policy replay": "test/cli/policy",
   "policy templates": "the data file server/policy/templates.ts: test/cli/commands/policy.test.ts",

@@ -27,6 +27,7 @@ export const TYPES: Record<AuditType, string> = {
   "escalation.raised": "Escalation raised",
   "escalation.closed": "Escalation closed",
   "project.removed": "Project removed",
+  "ledger.move_started": "Move of the ledger started",
   "proof.changed": "Proof changed",
   "guard.restored": "Guarded file restored",
   "block.added": "Block added",

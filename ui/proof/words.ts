@@ -10,6 +10,7 @@ const VERB_TEXTS: Record<ProofVerb, string> = {
   change_team: "change the team",
   issue_login: "create a member’s login link",
   lift_block: "lift the block of a session",
+  move_ledger: "move a ledger to or from a server",
   register_project: "register a project",
   remove_project: "remove a project",
   remove_proof: "remove the key that approves",

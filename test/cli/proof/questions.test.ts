@@ -15,6 +15,7 @@ const QUESTIONS: Record<ProofVerb, string> = {
   change_team: "to change the team",
   issue_login: "to create a login link",
   lift_block: "to lift the block",
+  move_ledger: "to move the ledger",
   register_project: "to register the project",
   remove_project: "to remove the project",
   remove_proof: "to remove the proof",

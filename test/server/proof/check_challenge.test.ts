@@ -97,6 +97,16 @@ describe("a challenge about the request that was sent is signed", () => {
       { verb: "remove_project", action_id: null },
     ],
     [
+      "a ledger that moves to a server",
+      { method: "PUT", url: "http://localhost:47000/api/hub/projects/web/server" },
+      { verb: "move_ledger", action_id: null },
+    ],
+    [
+      "a ledger that leaves its server",
+      { method: "DELETE", url: "http://localhost:47000/api/hub/projects/web/server" },
+      { verb: "move_ledger", action_id: null },
+    ],
+    [
       "a project of a workspace",
       post("/api/workspaces/shop/projects", { root: "/src/web" }),
       { verb: "register_project", action_id: null },
@@ -222,6 +232,12 @@ describe("any other challenge is refused", () => {
       "the removal of another project",
       { method: "DELETE", url: "http://localhost:47000/api/hub/projects/shop" },
       { verb: "remove_project", action_id: null },
+      'the project "web"',
+    ],
+    [
+      "the move of another project's ledger",
+      { method: "PUT", url: "http://localhost:47000/api/hub/projects/shop/server" },
+      { verb: "move_ledger", action_id: null },
       'the project "web"',
     ],
     ["the method of another deed", { ...post(APPROVE), method: "PUT" }, {}, "approve"],

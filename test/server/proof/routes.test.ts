@@ -46,6 +46,8 @@ const PROVEN: Record<string, [verb: ProofVerb, body: Json, path?: (given: Given)
 
 /** Routes that other tests send: the proof depends on a config, on a block or on each action. */
 const BY_EFFECT: Record<string, ProofVerb> = {
+  "PUT /api/hub/projects/{id}/server": "move_ledger",
+  "DELETE /api/hub/projects/{id}/server": "move_ledger",
   "POST /api/approvals/approve": "approve",
   "POST /api/config/accept": "accept_config",
   "PUT /api/config/policies": "change_policies",

@@ -1,0 +1,273 @@
+import type { Client, InValue, ResultSet } from "@libsql/client/http";
+import { setTimeout } from "node:timers/promises";
+import { GateError } from "../errors.ts";
+import type { BatchOptions } from "./connection.ts";
+import { checked } from "./database.ts";
+import type { LedgerDatabase, Write } from "./database.ts";
+import type { Row, Statement, Value } from "./ledger.ts";
+
+/** The longest time for one request, apart from the first. */
+const REQUEST_MS = 30_000;
+
+/** The first request shows whether the server is there. */
+const FIRST_MS = 5_000;
+
+/** How long a batch is repeated while the server is busy with others. */
+const BUSY_LIMIT_MS = 10_000;
+
+/** The address of one database on a libSQL server. */
+export interface ServerAddress {
+  url: string;
+  token: string | null;
+}
+
+export interface ServerOptions {
+  /** Called once, when the server stops answering. Every later call fails with the same error. */
+  lost?: (error: GateError) => void;
+}
+
+/** The client of a server, and whether an error is one of the client's own. */
+interface Reached {
+  client: Client;
+  isOfServer: (error: unknown) => boolean;
+}
+
+/**
+ * One database on a libSQL server, with the queue and the promises of a `Database`. An acknowledged
+ * commit is as durable as the server makes it. After a request without an answer nobody knows
+ * whether it was carried out, so the database then refuses every call: whoever opens it again reads
+ * what is there.
+ */
+export class ServerDatabase implements LedgerDatabase {
+  readonly path: string;
+  readonly is_remote = true;
+  readonly #client: Client;
+  readonly #isOfServer: (error: unknown) => boolean;
+  readonly #lost: (error: GateError) => void;
+  /** Runs first in every batch. It fails once another daemon has opened the ledger. */
+  #fence: Statement | null = null;
+  #queue: Promise<unknown> = Promise.resolve();
+  readonly #reads = new Set<Promise<unknown>>();
+  #writing: Promise<unknown> | null = null;
+  #ended: GateError | null = null;
+
+  private constructor(path: string, { client, isOfServer }: Reached, options: ServerOptions) {
+    this.path = path;
+    this.#client = client;
+    this.#isOfServer = isOfServer;
+    this.#lost = options.lost ?? (() => {});
+  }
+
+  /** Connects and asks once. @throws GateError `unavailable` when the server does not answer */
+  static async open(
+    { url, token }: ServerAddress,
+    options: ServerOptions = {},
+  ): Promise<ServerDatabase> {
+    // Loaded here, because most homes have no server.
+    const { createClient, LibsqlError } = await import("@libsql/client/http");
+    const limits = { ms: FIRST_MS };
+    const client = createClient({
+      url,
+      ...token !== null && { authToken: token },
+      // A redirect would carry the token to another server.
+      fetch: (request: Request) =>
+        fetch(request, { redirect: "error", signal: AbortSignal.timeout(limits.ms) }),
+    });
+    const isOfServer = (error: unknown) => error instanceof LibsqlError;
+    const database = new ServerDatabase(url, { client, isOfServer }, options);
+    await database.all("SELECT 1");
+    limits.ms = REQUEST_MS;
+    return database;
+  }
+
+  /** From now on every batch fails unless this statement succeeds. */
+  guardBy(fence: Statement): void {
+    this.#fence = fence;
+  }
+
+  /**
+   * The rows of a query. A batch waits for the queries that began before it, and a query for the
+   * batch before it, so queries that begin together see the same state.
+   */
+  async all(sql: string, args: Value[] = []): Promise<Row[]> {
+    this.#mustBeUsable();
+    const statement = checked({ sql, args });
+    const before = this.#writing;
+    const read = (async () => {
+      await before;
+      const read = () => this.#client.execute(toSent(statement));
+      return rowsOf(await this.#send(read, wasAnswered));
+    })();
+    this.#reads.add(read);
+    try {
+      return await read;
+    } finally {
+      this.#reads.delete(read);
+    }
+  }
+
+  /** Commits all of the statements or none. */
+  batch(statements: Statement[]): Promise<Row[][]> {
+    return this.exclusive((write) => write(statements));
+  }
+
+  exclusive<T>(task: (write: Write) => Promise<T>): Promise<T> {
+    const run = this.#queue.then(() => {
+      this.#mustBeUsable();
+      return task((statements, options) => this.#write(statements, options));
+    });
+    this.#queue = run.catch(() => {});
+    return run;
+  }
+
+  /** The server has made every commit durable that it acknowledged. */
+  sync(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  syncCommitted(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Waits for the queue and closes the connection. */
+  async close(): Promise<void> {
+    await this.#queue;
+    this.#ended ??= new GateError("unavailable", `Cannot use "${this.path}": it is closed`);
+    this.#client.close();
+  }
+
+  async #write(statements: Statement[], options?: BatchOptions): Promise<Row[][]> {
+    const all = statements.map(checked);
+    await options?.after;
+    const earlier = [...this.#reads];
+    const written = (async () => {
+      await Promise.allSettled(earlier);
+      return await this.#commit(all);
+    })();
+    this.#writing = written.catch(() => {});
+    try {
+      return await written;
+    } finally {
+      this.#writing = null;
+    }
+  }
+
+  async #commit(statements: Statement[]): Promise<Row[][]> {
+    if (statements.length === 0) return [];
+    const fence = this.#fence === null ? [] : [this.#fence];
+    const sent = [...fence, ...statements].map(toSent);
+    const deadline = performance.now() + BUSY_LIMIT_MS;
+    for (let attempt = 0;; attempt++) {
+      try {
+        const results = await this.#send(() => this.#client.batch(sent, "write"), wasRolledBack);
+        return results.slice(fence.length).map(rowsOf);
+      } catch (error) {
+        if (fence.length > 0 && isAtFirst(error)) throw this.#end(takenError(this.path, error));
+        const isBusy = codeOf(error) === "SQLITE_BUSY" && performance.now() < deadline;
+        if (!isBusy) throw error;
+        await setTimeout(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  /** After an error that is no answer of the database, the outcome is unknown. */
+  async #send<T>(
+    request: () => Promise<T>,
+    isAnswer: (error: unknown) => boolean,
+  ): Promise<T> {
+    this.#mustBeUsable();
+    try {
+      return await request();
+    } catch (error) {
+      // Bun gives the errors of a connection a code too.
+      if (this.#isOfServer(error) && isAnswer(error)) throw error;
+      throw this.#end(awayError(this.path, error));
+    }
+  }
+
+  #end(error: GateError): GateError {
+    if (this.#ended) return this.#ended;
+    this.#ended = error;
+    this.#lost(error);
+    return error;
+  }
+
+  #mustBeUsable(): void {
+    if (this.#ended) throw this.#ended;
+  }
+}
+
+/** The client's codes for a request without an answer of the database. */
+const NO_ANSWER = new Set([
+  "",
+  "UNKNOWN",
+  "SERVER_ERROR",
+  "INTERNAL_ERROR",
+  "HRANA_PROTO_ERROR",
+  "HRANA_CLOSED_ERROR",
+  "PROTOCOL_VERSION_ERROR",
+]);
+
+function wasAnswered(error: unknown): boolean {
+  return !NO_ANSWER.has(codeOf(error));
+}
+
+/** An error of SQL undoes its batch. The server may have cut a batch off in another way. */
+function wasRolledBack(error: unknown): boolean {
+  return /^SQL(?:ITE)?_/.test(codeOf(error));
+}
+
+/** Whether the error says that a server does not answer, so that trying again later may help. */
+export function isAway(error: unknown): boolean {
+  return error instanceof GateError && error.fields.server === "away";
+}
+
+function awayError(url: string, cause: unknown): GateError {
+  const status = Number(/HTTP status (\d{3})/.exec(String((cause as Error)?.message))?.[1] ?? 0);
+  if (status === 401 || status === 403) {
+    const message = `Cannot use the ledger on ${url}: the server refuses the token; set the ` +
+      'variable that "storage.authTokenEnv" names and restart gate (gate daemon stop)';
+    return new GateError("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
+  }
+  const what = status === 404
+    ? "the server has no such database; create it, or wait"
+    : "the server " +
+      `does not answer${status > 0 ? ` (HTTP ${status})` : ""}`;
+  const message =
+    `Cannot use the ledger on ${url}: ${what}; gate asks it again every few seconds and goes on ` +
+    "by itself, so send the request again later";
+  return new GateError("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
+}
+
+function takenError(url: string, cause: unknown): GateError {
+  const message = `Cannot use the ledger on ${url}: another daemon with a copy of this home has ` +
+    "opened it; stop one of the two and restart the other (gate daemon stop)";
+  return new GateError("unavailable", message, { cause });
+}
+
+/** The fence fails with an error of its own; a broken connection has no place in the batch. */
+function isAtFirst(error: unknown): boolean {
+  const { statementIndex, message } = error as { statementIndex?: number; message?: string };
+  return statementIndex === 0 && message?.includes("malformed JSON") === true;
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : "";
+}
+
+function toSent({ sql, args }: Statement): { sql: string; args: InValue[] } {
+  return { sql, args };
+}
+
+function rowsOf({ columns, rows }: ResultSet): Row[] {
+  return rows.map((values) => {
+    const row: Row = {};
+    for (const [at, name] of columns.entries()) row[name] = toValue(values[at]);
+    return row;
+  });
+}
+
+function toValue(value: unknown): Value {
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : value as Value;
+}

@@ -1,0 +1,194 @@
+import { clearTimeout, setTimeout } from "node:timers";
+import { join } from "node:path";
+import { MACHINE_ID } from "../constants.ts";
+import type { Storage } from "../config/schema.ts";
+import { isAway, type ServerAddress, ServerDatabase } from "../db/server_database.ts";
+import { type Placement, readPlacement } from "../db/placement.ts";
+import { GateError } from "../errors.ts";
+import { ownEnvironment } from "../runtime/self.ts";
+import { type ClosedLedger, moveFromServer, moveToServer } from "../db/move_ledger.ts";
+import type { LedgerPlace, StorageView } from "./schema.ts";
+
+/** A server that did not answer is asked again after this time. */
+const RETRY_MS = 2_000;
+
+interface Places {
+  home: string;
+  pid: number;
+  now: () => number;
+  /** `storage` of the accepted global config. */
+  storage: () => Promise<Storage | null>;
+  /** Opens a project whose server answers again. */
+  reopen: (project_id: string) => Promise<unknown>;
+}
+
+/** Where each project's ledger is: in the home, or on the server of the global config. */
+export class LedgerPlaces {
+  readonly #places: Places;
+  /** Why a ledger cannot be opened now. */
+  readonly #closed = new Map<string, GateError>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isEnded = false;
+
+  constructor(places: Places) {
+    this.#places = places;
+  }
+
+  /** @throws GateError `unavailable` while the ledger is moved or its server does not answer */
+  requireOpenable(project_id: string): void {
+    const why = this.#closed.get(project_id);
+    if (why) throw why;
+  }
+
+  /** Whether the ledger is on a server, also if that cannot be told. */
+  isRemote(project_id: string): boolean {
+    try {
+      return this.#find(project_id) !== null;
+    } catch {
+      return true;
+    }
+  }
+
+  /** How to reach the server of a ledger. @throws GateError `unavailable` */
+  async reach(project_id: string, url: string): Promise<ServerAddress> {
+    const storage = await this.#places.storage();
+    if (storage !== null && urlFor(storage, project_id) === url) {
+      return { url, token: tokenOf(storage) };
+    }
+    const message =
+      `Cannot open the ledger of "${project_id}": it is on ${url}, and "storage.url" ` +
+      "of the accepted global config names another place; put it back, or accept the change " +
+      "(gate config accept)";
+    throw new GateError("unavailable", message, { fields: { server: "away" } });
+  }
+
+  /** Notes that a ledger had to be closed. Opens it again when its server answers. */
+  note(project_id: string, error: unknown): void {
+    if (!(error instanceof GateError) || this.#isEnded) return;
+    this.#closed.set(project_id, error);
+    if (isAway(error)) this.#schedule();
+  }
+
+  /** Moves a ledger; meanwhile nobody opens it. */
+  async move(
+    project_id: string,
+    to: "server" | "here",
+    close: () => Promise<void>,
+  ): Promise<{ url: string; rows: number }> {
+    const url = await this.target(project_id, to);
+    const address = await this.reach(project_id, url);
+    const message = `Cannot open the ledger of "${project_id}": it is being moved; try again soon`;
+    this.#closed.set(project_id, new GateError("unavailable", message));
+    try {
+      await close();
+      const move = to === "server" ? moveToServer : moveFromServer;
+      return { url, ...await move(this.#ledger(project_id), address) };
+    } finally {
+      this.#closed.delete(project_id);
+    }
+  }
+
+  /** The address on the server between which and here the ledger would move. @throws GateError */
+  async target(project_id: string, to: "server" | "here"): Promise<string> {
+    const cannot = (why: string) =>
+      new GateError("conflict", `Cannot move the ledger of "${project_id}": ${why}`);
+    const placement = this.#find(project_id);
+    if (to === "here") {
+      if (placement) return placement.url;
+      throw cannot("it is on this machine already");
+    }
+    if (placement) throw cannot(`it is on ${placement.url} already`);
+    if (project_id === MACHINE_ID) throw cannot("calls outside of projects are recorded here");
+    const storage = await this.#places.storage();
+    if (storage === null) {
+      throw cannot(
+        'the accepted global config names no server; add "storage": {"url": …} ' +
+          "(gate global-config edit)",
+      );
+    }
+    return urlFor(storage, project_id);
+  }
+
+  /** The server of the config, and the place of each of these ledgers. */
+  async view(project_ids: readonly string[]): Promise<StorageView> {
+    const storage = await this.#places.storage();
+    const name = storage?.authTokenEnv ?? null;
+    return {
+      url: storage?.url ?? null,
+      token_env: name,
+      token_is_set: name === null ? null : Boolean(ownEnvironment()[name]),
+      ledgers: project_ids.map((id) => this.#viewOf(id)),
+    };
+  }
+
+  /** Stops asking servers. */
+  close(): void {
+    this.#isEnded = true;
+    if (this.#timer) clearTimeout(this.#timer);
+  }
+
+  #viewOf(project_id: string): LedgerPlace {
+    const problem = this.#closed.get(project_id)?.message ?? null;
+    try {
+      const url = this.#find(project_id)?.url ?? null;
+      return { project_id, place: url === null ? "here" : "server", url, problem };
+    } catch (error) {
+      return { project_id, place: "server", url: null, problem: (error as Error).message };
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isEnded) return;
+    this.#timer ??= setTimeout(() => void this.#askAgain(), RETRY_MS);
+    this.#timer.unref();
+  }
+
+  async #askAgain(): Promise<void> {
+    this.#timer = null;
+    const away = [...this.#closed].filter(([, error]) => isAway(error));
+    await Promise.all(away.map(async ([project_id, error]) => {
+      if (!await this.#answers(project_id)) return;
+      // It may have been moved meanwhile.
+      if (this.#closed.get(project_id) !== error || this.#isEnded) return;
+      this.#closed.delete(project_id);
+      await this.#places.reopen(project_id).catch(() => {});
+    }));
+    if ([...this.#closed.values()].some(isAway)) this.#schedule();
+  }
+
+  async #answers(project_id: string): Promise<boolean> {
+    try {
+      const placement = this.#find(project_id);
+      if (placement === null) return true;
+      const database = await ServerDatabase.open(await this.reach(project_id, placement.url));
+      await database.close();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #find(project_id: string): Placement | null {
+    return readPlacement(this.#ledger(project_id).folder);
+  }
+
+  #ledger(project_id: string): ClosedLedger {
+    const { home, pid, now } = this.#places;
+    const folder = join(home, "projects", project_id);
+    return { project_id, folder, pid, at: new Date(now()).toISOString() };
+  }
+}
+
+function urlFor({ url }: Storage, project_id: string): string {
+  return url.replaceAll("{project}", project_id.toLowerCase());
+}
+
+/** @throws GateError `unavailable` when the variable is not set */
+function tokenOf({ authTokenEnv }: Storage): string | null {
+  if (authTokenEnv === undefined) return null;
+  const token = ownEnvironment()[authTokenEnv];
+  if (token) return token;
+  const message = `Cannot reach the server of the ledgers: the variable ${authTokenEnv} that ` +
+    '"storage.authTokenEnv" names is not set; set it and restart gate (gate daemon stop)';
+  throw new GateError("unavailable", message, { fields: { server: "away" } });
+}

@@ -1,0 +1,38 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createTempFolder } from "../../temp_folder.ts";
+import { startSqlServer } from "../../server/hub/sqld.ts";
+import { openGatedProject } from "../gated_project.ts";
+
+test("a person moves a ledger to the server of the config, and back", async () => {
+  const server = await startSqlServer(createTempFolder("sqld"));
+  const gated = await openGatedProject();
+  onTestFinished(() => gated.close());
+  const home = join(gated.terminal.folder, ".gate");
+  const config = join(home, "config.json");
+  await gated.write("src/a.txt", "one\n");
+  expect((await gated.good("hub", "status")).stdout).toMatch(/No server.*\n.*web.*on this machine/);
+
+  // Where the ledgers go is a change of the rules: it waits for a person.
+  const before = JSON.parse(readFileSync(config, "utf8"));
+  writeFileSync(config, JSON.stringify({ ...before, storage: { url: server.url } }));
+  const early = await gated.terminal.run(["hub", "join"]);
+  expect(early).toMatchObject({ code: 1 });
+  expect(early.stderr).toContain("names no server");
+  await gated.good("config", "accept");
+
+  const joined = await gated.json("hub", "join", "--json");
+  expect(joined).toMatchObject({ place: "server", url: server.url, ok: true });
+  expect((await gated.good("hub", "status")).stdout).toContain(server.url);
+  await gated.write("src/a.txt", "two\n");
+  expect((await gated.good("audit", "verify")).stdout).toContain("✓");
+  const file = join(home, "projects", "web", "server.json");
+  expect(existsSync(file)).toBe(true);
+
+  const left = await gated.good("hub", "leave");
+  expect(left.stdout).toContain("on this machine again");
+  expect(existsSync(file)).toBe(false);
+  expect((await gated.good("audit", "verify")).stdout).toContain("✓");
+  expect(gated.onDisk("src/a.txt")).toBe("two\n");
+});
