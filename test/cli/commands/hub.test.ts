@@ -30,6 +30,14 @@ test("a person moves a ledger to the server of the config, and back", async () =
   const file = join(home, "projects", "web", "server.json");
   expect(existsSync(file)).toBe(true);
 
+  await server.kill();
+  const away = await gated.good("status");
+  expect(away.stdout).toMatch(/! Cannot use the ledger on http.*does not answer/);
+  expect((await gated.good("hub", "status")).stdout).toContain("does not answer");
+  await server.start();
+  await expect.poll(() => gated.terminal.run(["hub", "status"]), { timeout: 60_000 })
+    .toMatchObject({ stdout: expect.not.stringContaining("does not answer") });
+
   const left = await gated.good("hub", "leave");
   expect(left.stdout).toContain("on this machine again");
   expect(existsSync(file)).toBe(false);
