@@ -217,6 +217,7 @@ export const ELSEWHERE: Record<string, string> = {
   "agents terminate": "a session has to leave a server first: test/cli/commands/agents.test.ts",
   "notify discard": "a message has to be there: test/cli/commands/notify.test.ts",
   "notify test": "a receiver has to listen: test/cli/commands/notify.test.ts",
+  gc: "a retention has to be accepted: test/cli/commands/gc.test.ts",
   "hub join": "a server has to be there: test/cli/commands/hub.test.ts",
   "hub leave": "a server has to be there: test/cli/commands/hub.test.ts",
   "policy bench": "figures of a corpus: test/cli/commands/policy.test.ts",
