@@ -192,7 +192,7 @@ class OwnedLedger implements Ledger {
       return committed;
     }
     await this.#database.syncCommitted();
-    await this.#mirror?.note(committed.events);
+    if (this.#mirror) await this.#mirror.note(committed.events);
     if (last) {
       this.#publishReady(last);
       this.#noteDurable(last);
