@@ -1,4 +1,4 @@
-import { type Change, findChanges } from "../diff/line_diff.ts";
+import { type Change, findChanges } from "../../server/shown/line_diff.ts";
 
 /** A row of three texts side by side; a text without a line here has null. */
 export interface AlignedRow {
