@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ExecutionBadge, RiskBadge, StatusBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { drawnRows, useRowWindow } from "../parts/row_window.ts";
@@ -94,7 +94,8 @@ function useChoice({ body, rows, known, row_height, chosen, setChosen }: ChoiceO
     const row = at === undefined ? -1 : rows.indexOf(at);
     if (isLoaded && row >= 0) choose(row, "center");
   }, [rows, isLoaded]);
-  useEffect(() => {
+  // The row that had the focus may leave the page, so the next key finds it already moved.
+  useLayoutEffect(() => {
     const link = focus.current === null
       ? null
       : body.current?.querySelector<HTMLElement>(`a[data-row="${focus.current}"]`);
