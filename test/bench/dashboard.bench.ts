@@ -209,7 +209,8 @@ async function measureNextCard(world: World, browser: Browser): Promise<void> {
     await page.locator(".decision .button-primary:not([aria-disabled])").waitFor();
     const before = await page.locator(".headline").innerText();
     const next = page.evaluate((text) =>
-      new Promise<number>((resolve) => {
+      new Promise<number>((resolve, reject) => {
+        setTimeout(() => reject(new Error("no next card appears")), 30_000);
         let pressed = 0;
         addEventListener("keydown", () => pressed = performance.now(), {
           capture: true,
