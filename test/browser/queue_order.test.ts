@@ -132,7 +132,8 @@ describe("a snoozed card", () => {
     const page = await stage.page("/approvals?project=my-app");
     await headline(page, "src/time.ts");
     await page.clock.install();
-    for (const key of ["1", "4"]) {
+    for (const [name, key] of [["time", "1"], ["change", "4"]] as const) {
+      await headline(page, `src/${name}.ts`);
       await page.keyboard.press("z");
       await page.getByText("Move it to the end").waitFor();
       await page.keyboard.press(key);

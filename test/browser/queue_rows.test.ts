@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { HOSTILE } from "./rooms.ts";
-import { Stage } from "./stage.ts";
+import { headline, Stage } from "./stage.ts";
 
 const LONG = "a-project-with-a-very-long-name-that-no-column-has-room-for";
 
@@ -27,6 +27,7 @@ test("every row of the queue has the same height at every width, and shows age a
   await page.getByText("new", { exact: true }).waitFor();
   await page.keyboard.press("x");
   await page.locator(".queue-row").nth(3).click();
+  await headline(page, "b.ts");
   await page.keyboard.press("z");
   await page.getByText("Move it to the end").waitFor();
   await page.keyboard.press("4");
