@@ -101,7 +101,8 @@ function unreadStatus(scenario: Scenario, { evidence }: Execution): number | nul
   const [first] = statuses;
   const status = first?.status ?? null;
   if (status === null) return null;
-  if (family === "good_case") return status >= 400 ? status : null;
+  // What is looked for stands in answers that succeed.
+  if (family === "good_case" || family === "secrets_shown") return status >= 400 ? status : null;
   const { steps = [] } = (playbook ?? {}) as { steps?: Record<string, unknown>[] };
   const isRight = exec?.expected_status === status || exec?.expected_end === "denied" ||
     steps.some(({ attempts, denied }) => attempts !== undefined || denied === true);

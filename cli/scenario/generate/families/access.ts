@@ -1,5 +1,6 @@
 import { changes, documented, type Family, nameOf, type Story } from "../family.ts";
 import type { Operation } from "../operation.ts";
+import { freshRequest } from "../playbooks/resource.ts";
 
 /** Addresses for monitors and load balancers, which no login guards. */
 const PUBLIC =
@@ -87,6 +88,7 @@ function lookingFor(operation: Operation, isOpen: boolean): Story {
     failures: ["A stolen answer opens accounts"],
     priority: isOpen ? "critical" : "high",
     anonymous: isOpen,
+    request: { body: freshRequest(operation).body },
     forbidden: { secrets: true, ...(isOpen ? { prompts: true } : {}) },
   };
 }
