@@ -81,9 +81,13 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
             Edit
           </Button>
         )}
-        {isRefused
-          ? <Button kind="quiet" onClick={() => review.lookAgain()}>Check again</Button>
-          : <ForLater review={review} detail={detail} />}
+        {isRefused && (
+          <Button kind="quiet" onClick={() => review.lookAgain()}>Check again</Button>
+        )}
+        {!isRefused && !isAsIs(detail) && <RememberButton review={review} />}
+        {!isRefused && detail.walls && (
+          <Button icon="unlock" keys="w" onClick={() => review.open("wall")}>Open a wall</Button>
+        )}
       </div>
       {detail.command !== null && <Permit review={review} />}
       {detail.taken_from && <Part review={review} detail={detail} />}
@@ -95,17 +99,14 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           : "You are approving exactly what is shown"}
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
+      {!isRefused && <ForLater review={review} detail={detail} />}
     </div>
   );
 }
 
 function ForLater({ review, detail }: { review: Review; detail: ActionDetail }) {
   return (
-    <>
-      {!isAsIs(detail) && <RememberButton review={review} />}
-      {detail.walls && (
-        <Button icon="unlock" keys="w" onClick={() => review.open("wall")}>Open a wall</Button>
-      )}
+    <div class="decision-later">
       <Button
         kind="quiet"
         keys="x"
@@ -117,7 +118,7 @@ function ForLater({ review, detail }: { review: Review; detail: ActionDetail }) 
       <Button kind="quiet" keys="z" onClick={() => review.open("snooze")}>
         {snoozeOf(detail) ? "Bring back" : "Snooze"}
       </Button>
-    </>
+    </div>
   );
 }
 
