@@ -208,12 +208,13 @@ describe("what waits and matches too", () => {
     await page.getByRole("radio", { name: "npm publish --tag *" }).check();
     await page.getByRole("button", { name: "The whole project" }).click();
     await page.keyboard.press("Control+Enter");
-    await page.getByRole("dialog").getByText("2 waiting actions match. Approve them too?")
+    await page.getByRole("dialog").getByText("2 held actions match. Approve them too?")
       .waitFor();
     await page.getByRole("dialog").getByText(long).waitFor();
     // Neither the key of a card nor the one that answered before decides here.
-    for (const key of ["a", "y", "Shift+A"]) await page.keyboard.press(key);
+    for (const key of ["a", "y", "Shift+A", "Control+Enter"]) await page.keyboard.press(key);
     for (const { id } of same) expect((await stage.detail(id)).status).toBe("pending");
+    await page.getByRole("button", { name: "Approve 2 actions", disabled: false }).waitFor();
     await page.keyboard.press("Control+Enter");
     await page.locator(".toast", { hasText: "Approved 2 actions" }).waitFor();
     for (const { id } of same) expect((await stage.detail(id)).status).toBe("approved");
@@ -230,7 +231,7 @@ describe("what waits and matches too", () => {
     await openDialog(page, "Run npm publish --tag four");
     await page.getByRole("radio", { name: "npm publish --tag *" }).check();
     await page.keyboard.press("Control+Enter");
-    await page.getByText("1 waiting action matches. Approve it too?").waitFor();
+    await page.getByText("1 held action matches. Approve it too?").waitFor();
     await page.keyboard.press("Escape");
     await headline(page, "npm publish --tag five");
     expect((await stage.detail(second.id)).status).toBe("pending");

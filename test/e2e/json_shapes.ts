@@ -13,7 +13,7 @@ import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { HubProject, StorageView } from "../../server/projects/schema.ts";
 import { Block, Compliance, Recommendations } from "../../server/remediation/schema.ts";
 import { Risk } from "../../server/risk/schema.ts";
-import { Session, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import { ListedSession, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
 import { ApprovalRoute, RouteTestResult } from "../../server/approval_routes/schema.ts";
 import { Receiver } from "../../server/config/notifications/schema.ts";
 import {
@@ -196,8 +196,8 @@ export const SHAPES: Record<string, z.ZodType> = {
   log: z.array(Action),
   agents: AgentSnapshot,
   "agents history": z.array(EndedSession),
-  "session list": z.array(Session),
-  "session show": Session,
+  "session list": z.array(ListedSession),
+  "session show": ListedSession,
   "session diff": SessionDiff,
   "session blocks": z.array(Block),
   "session assess": Risk,

@@ -81,12 +81,16 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
             Edit
           </Button>
         )}
-        {isRefused && (
-          <Button kind="quiet" onClick={() => review.lookAgain()}>Check again</Button>
-        )}
+        {isRefused && <Button kind="quiet" onClick={() => review.lookAgain()}>Check again</Button>}
         {!isRefused && !isAsIs(detail) && <RememberButton review={review} />}
         {!isRefused && detail.walls && (
-          <Button icon="unlock" keys="w" onClick={() => review.open("wall")}>Open a wall</Button>
+          <Button
+            icon="unlock"
+            keys="w"
+            onClick={() => review.open("wall")}
+          >
+            Open a wall
+          </Button>
         )}
       </div>
       {detail.command !== null && <Permit review={review} />}

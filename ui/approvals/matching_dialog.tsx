@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
 import { RiskBadge } from "../parts/badges.tsx";
 import { Button } from "../parts/button.tsx";
@@ -12,6 +12,7 @@ import { useKeys } from "../state/keys.ts";
 import { explain } from "../state/client.ts";
 import { decideAll, type Refused } from "./decide_marked.ts";
 import { type Matching, matching } from "./matching.ts";
+import { NEW_MS } from "./review.ts";
 
 /** Asks whether the held actions that match a new grant are approved, too. */
 export function MatchingDialog(
@@ -20,13 +21,12 @@ export function MatchingDialog(
   const close = () => void (matching.value = null);
   const { approve, busy, problem, refused } = useApproval(found, { close, onDecided });
   const leave = useRef<HTMLDivElement>(null);
-  // The key that answered the dialog before must not answer this one.
   useLayoutEffect(() => leave.current?.querySelector<HTMLElement>(".button-quiet")?.focus(), []);
   useKeys([{ keys: "mod+enter", label: "Approve them, too", group: "Decide", run: approve }], {
     modal: true,
   });
   const { actions, alone } = found;
-  const many = count(actions.length, "waiting action");
+  const many = count(actions.length, "held action");
   return (
     <Dialog
       title={refused.length > 0
@@ -38,7 +38,9 @@ export function MatchingDialog(
       <p class="remember-notice tone-danger" role="alert">{problem}</p>
       {refused.length === 0 && (
         <p>
-          Each one is approved as it is shown here. This uses up nothing of what you remembered.
+          Each would be allowed if it were submitted now. A line does not show what a file would
+          hold: leave an action in the queue to read it. These approvals do not count against the
+          limits of what you remembered.
         </p>
       )}
       <ul class="marked-list">
@@ -48,9 +50,9 @@ export function MatchingDialog(
       </ul>
       {alone > 0 && (
         <p class="quiet small">
-          {count(alone, "more action")} {alone === 1 ? "matches" : "match"}{" "}
-          and stay in the queue, because {alone === 1 ? "its card warns" : "their cards warn"}{" "}
-          of something.
+          {count(alone, "more action")} {alone === 1 ? "matches" : "match"} and{" "}
+          {alone === 1 ? "stays" : "stay"} in the queue for a review of{" "}
+          {alone === 1 ? "its" : "their"} own.
         </p>
       )}
       <div class="decision-buttons" ref={leave}>
@@ -75,10 +77,16 @@ function useApproval(
   { close, onDecided }: { close: () => void; onDecided: () => void },
 ) {
   const busy = useSignal(false);
+  // The key that answered the dialog before must not answer this one.
+  const isNew = useSignal(true);
+  useEffect(() => {
+    const timer = setTimeout(() => isNew.value = false, NEW_MS);
+    return () => clearTimeout(timer);
+  }, []);
   const problem = useSignal<string | null>(null);
   const refused = useSignal<Refused[]>([]);
   const approve = async () => {
-    if (busy.value || refused.value.length > 0) return;
+    if (busy.value || isNew.value || refused.value.length > 0) return;
     busy.value = true;
     problem.value = null;
     try {
@@ -94,7 +102,7 @@ function useApproval(
   };
   return {
     approve: () => void approve(),
-    busy: busy.value,
+    busy: busy.value || isNew.value,
     problem: problem.value,
     refused: refused.value,
   };
@@ -106,12 +114,14 @@ function whyOf(refused: readonly Refused[], { id }: Action): string | null {
 
 /** An action in full: a cut command could hide its end. */
 function Line({ action, why }: { action: Action; why: string | null }) {
+  const { cwd, root } = action;
   return (
     <li>
       {action.command === null ? <SentenceLine action={action} /> : <Code value={action.command} />}
       <RiskBadge risk={action.risk} />
       <span class="dotted quiet small">
         <Text as="span" value={action.agent} />
+        {cwd !== null && cwd !== root && <Code value={cwd} />}
         <Ago at={action.created_at} said />
         {why === null
           ? <span class="code-text">digest {shortHash(action.digest)}</span>

@@ -33,8 +33,8 @@ export interface Caution {
   why: string;
 }
 
-/** A new or changed card accepts no decision for this long. */
-const NEW_MS = 700;
+/** What has just appeared or changed accepts no decision for this long. */
+export const NEW_MS = 700;
 
 /** The review of one card, from its appearance to the decision. */
 export class Review {
