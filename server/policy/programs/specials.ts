@@ -85,11 +85,16 @@ const psqlShell = runClient(
   /\\(?:o|w|out)\s+([^\s|]+)/gm,
   /\\(?:ir?|include(?:_relative)?)\s+(\S+)|\\?\bcopy\b[^;\n]*?\bfrom\s+('[^']+'|[^\s;]+)|\bpg_(?:read|ls|stat)_\w+\s*\((?:\s*('[^']*')\s*[,)])?|\blo_import\b/gim,
 );
-const sqliteShell = runClient(
+const sqliteTexts = runClient(
   /^[ \t]*\.(?:shell|system)\s+([^\n]+)|^[ \t]*\.(?:once|output|read|import)\s+["']?\|\s*([^\n"']+)/gm,
   /^[ \t]*\.(?:once|output|backup|save|clone|log)\s+(?:\w+\s+)?([^\s|]+)\s*$|\bvacuum\s+into\s+'([^']+)'/gim,
   /^[ \t]*\.(?:read|open|restore|load)\s+(\S+)|^[ \t]*\.import\s+(?:-\S+\s+)*(\S+)|\b(?:readfile|fsdir|lsdir|edit|load_extension)\s*\((?:\s*('[^']*')\s*[,)])?|\battach\s+(?:database\s+)?('[^']*'|\S+)/gim,
 );
+/** An interactive one writes a history into the home folder, or where `SQLITE_HISTORY` says. */
+const sqliteShell: Handler = (argv, call, run) => {
+  if (argv.some((word) => /^--?interactive$/.test(word))) run.touch("write", ANY, call);
+  return sqliteTexts(argv, call, run);
+};
 const mysqlShell = runClient(
   /\\!\s*([^\n;]+)|(?:^|;)\s*(?:system|pager)\s+([^\n]+)/gim,
   /\boutfile\s+'([^']+)'|(?:^|;)\s*tee\s+(\S+)/gim,

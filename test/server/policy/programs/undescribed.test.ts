@@ -90,3 +90,10 @@ describe("what the records say of single programs", () => {
     expect(open(command)).toBe("allow");
   });
 });
+
+test.each([
+  ["sqlite3 -interactive data.db", "ask"],
+  ["sqlite3 -html data.db 'select 1'", "allow"],
+])("a program that writes a history into the home folder is held: %s", (command, effect) => {
+  expect(open(command)).toBe(effect);
+});
