@@ -1,6 +1,6 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
-import { runsOwnCode } from "../../server/actions/show/own_code.ts";
+import { runsOwnCode } from "../../server/actions/own_code.ts";
 import { stepAsAction } from "../../server/actions/show/check_shown.ts";
 import { describeSandbox } from "../../server/actions/show/sandbox_text.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";

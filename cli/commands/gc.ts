@@ -36,10 +36,10 @@ export function createCommand(io: Io) {
 }
 
 const HELP = `
-The global config says how long contents are kept: "retention": { "days": 90 } in config.json, once a
-person has accepted it. An action is settled when nothing about it is open. Its record and the audit
-log stay and still verify; its texts are no longer shown, and it can no longer be rolled back. What a
-newer action needs is kept. The ledger's file keeps its size, and new contents use the free space.
+Set "retention": { "days": 90 } in the global config to keep contents for 90 days. It has no effect
+until a person accepts it (gate config accept). An action is settled when it is not held, not
+running, and not approved and still to run. Its record and the audit log stay and still verify; its
+texts are no longer shown, and it can no longer be rolled back. What a newer action needs is kept. The ledger's file keeps its size, and new contents use the free space.
 
 Examples:
   gate gc --dry-run --days 90

@@ -72,7 +72,9 @@ export function createCommand(io: Io) {
 /** Reads one `--comment` and adds it to those before it. @throws CliError */
 function collectComment(value: string, before: LineComment[] = []): LineComment[] {
   const [, path, minus, line, text] = /^(.+?):(-?)(\d{1,8}):\s*(.*\S)\s*$/s.exec(value) ?? [];
-  if (path === undefined) throw misused(`"${value}" is no comment such as src/app.ts:12: text`);
+  if (path === undefined) {
+    throw misused(`cannot read the comment "${value}"; write it as src/app.ts:12: text`);
+  }
   const side = minus === "" ? "after" : "before";
   return [...before, { path, line: Number(line), side, text: text! }];
 }

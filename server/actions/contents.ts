@@ -1,5 +1,13 @@
 import { createHash } from "node:crypto";
-import { CHUNK_BYTES, keepBlob, lastDrop, putBlob, readBlob, sizeOfBlob } from "../db/blobs.ts";
+import {
+  CHUNK_BYTES,
+  HASH,
+  keepBlob,
+  lastDrop,
+  putBlob,
+  readBlob,
+  sizeOfBlob,
+} from "../db/blobs.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Statement } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
@@ -86,9 +94,6 @@ async function* verified(path: string, hashes: readonly string[]): AsyncGenerato
 function changing(path: string): GateError {
   return new GateError("conflict", `Cannot keep "${path}": it is changing right now; try again`);
 }
-
-/** Every hash in a text. */
-const HASH = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
 
 /** When a content that the action names was dropped because of its age; null if none was. */
 export async function droppedAt(

@@ -1,5 +1,6 @@
 import type { Ledger, Row } from "../db/ledger.ts";
 import { countsAsDone } from "../db/ledger_migrations.ts";
+import { textOf } from "../db/texts.ts";
 
 /** An index table with the columns that it lists. */
 export interface Listing {
@@ -17,7 +18,7 @@ export const LISTINGS: readonly Listing[] = [
 export type Counts = Record<string, number>;
 
 /** What one action adds to the counts. */
-export interface CountedAction {
+interface CountedAction {
   number: number;
   seq: number;
   session_id: string;
@@ -195,8 +196,4 @@ export async function listEntries(
 
 function countsOf(row: Row, names: readonly string[]): Counts {
   return Object.fromEntries(names.map((name) => [name, Number(row[name])]));
-}
-
-function textOf(bytes: Row[string] | undefined): string {
-  return new TextDecoder().decode(bytes as Uint8Array);
 }

@@ -1,6 +1,7 @@
 import { toEvent } from "../db/chain.ts";
 import type { Ledger, Row, Value } from "../db/ledger.ts";
 import { COMMON_TYPES, RARE } from "../db/ledger_migrations.ts";
+import { textOf } from "../db/texts.ts";
 import { GateError } from "../errors.ts";
 import { CSV_LINE, CSV_VALUES } from "./csv.ts";
 import type { AuditExportQuery } from "./schema.ts";
@@ -141,10 +142,6 @@ function toCheckpoint(row: Row): Checkpoint {
   const { project_id, ...others } = Object.fromEntries(texts);
   // In the order of a new checkpoint, so that two exports of one log are the same bytes.
   return { project_id, seq: Number(row.seq), ...others } as Checkpoint;
-}
-
-function textOf(bytes: Value): string {
-  return new TextDecoder().decode(bytes as Uint8Array);
 }
 
 /** The checkpoint of one event, if it has one. */

@@ -8,6 +8,8 @@ import type { Ledger, Row, Statement } from "./ledger.ts";
 
 /** The most that one row holds, so that a large file can be read in pieces. */
 export const CHUNK_BYTES = 1024 * 1024;
+/** Every hash of a content in a text. */
+export const HASH = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
 
 /** Memory is freed after this many chunks. */
 const RELEASE_EACH = 16;

@@ -47,10 +47,10 @@ export function removePlacement(folder: string): void {
 export const PLACEMENT = "placement";
 
 /** Whether the copy is being made, is the ledger, or was left for a file. */
-export type CopyState = "copying" | "home" | "left";
+type CopyState = "copying" | "home" | "left";
 
 /** The name of a copy, with the machine for a person who looks at it from another one. */
-export interface CopyMark {
+interface CopyMark {
   project_id: string;
   copy_id: string;
   host: string;
@@ -98,8 +98,8 @@ export async function readMark(
 }
 
 /**
- * Makes this process the only one that commits to the copy: commits of whoever opened it before fail
- * from now on. @throws GateError `unavailable` unless the copy is this home's ledger
+ * Makes this process the only one that commits to the copy: commits of the process that had it open
+ * fail from now on. @throws GateError `unavailable` unless the copy is this home's ledger
  */
 export async function takeCopy(
   database: ServerDatabase,

@@ -21,7 +21,7 @@ export interface ServerAddress {
   token: string | null;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Called once, when the server stops answering. Every later call fails with the same error. */
   lost?: (error: GateError) => void;
 }
@@ -35,8 +35,8 @@ interface Reached {
 /**
  * One database on a libSQL server, with the queue and the promises of a `Database`. An acknowledged
  * commit is as durable as the server makes it. After a request without an answer nobody knows
- * whether it was carried out, so the database then refuses every call: whoever opens it again reads
- * what is there.
+ * whether it was carried out, so the database then refuses every call: the next open reads the
+ * committed state.
  */
 export class ServerDatabase implements LedgerDatabase {
   readonly path: string;
@@ -226,7 +226,7 @@ function awayError(url: string, cause: unknown): GateError {
   const status = Number(/HTTP status (\d{3})/.exec(String((cause as Error)?.message))?.[1] ?? 0);
   if (status === 401 || status === 403) {
     const message = `Cannot use the ledger on ${url}: the server refuses the token; set the ` +
-      'variable that "storage.authTokenEnv" names and restart gate (gate daemon stop)';
+      'variable that "storage.authTokenEnv" names and restart gate (gate daemon restart)';
     return new GateError("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
   }
   const what = status === 404
@@ -241,7 +241,7 @@ function awayError(url: string, cause: unknown): GateError {
 
 function takenError(url: string, cause: unknown): GateError {
   const message = `Cannot use the ledger on ${url}: another daemon with a copy of this home has ` +
-    "opened it; stop one of the two and restart the other (gate daemon stop)";
+    "opened it; stop one of the two (gate daemon stop) and restart the other (gate daemon restart)";
   return new GateError("unavailable", message, { cause });
 }
 

@@ -28,6 +28,11 @@ export function textQueries(columns: readonly Row[]): TextQuery[] {
   });
 }
 
+/** The text of these bytes; a damaged character becomes another one. */
+export function textOf(bytes: Value | undefined): string {
+  return new TextDecoder().decode(bytes as Uint8Array);
+}
+
 /** False for bytes that libSQL must not read as text: it ends the process for invalid UTF-8. */
 export function isUtf8(bytes: Value): boolean {
   try {

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { HASH } from "../db/blobs.ts";
 import type { Ledger } from "../db/ledger.ts";
 import { HashSet } from "./hash_set.ts";
 import {
@@ -12,8 +13,6 @@ import {
 
 /** Events, or actions, of one statement. */
 const PAGE = 200;
-
-const HASH = /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g;
 
 /**
  * The contents that must stay: those that an unsettled action names anywhere in its row, or an action

@@ -23,7 +23,7 @@ const MOST_CHUNKS = 4;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-export interface RetentionServices {
+interface RetentionServices {
   ledger: Ledger;
   environment: Environment;
   contents: KnownContents;

@@ -24,7 +24,7 @@ export const Session = z.object({
 });
 export type Session = z.infer<typeof Session>;
 
-/** What became of an action, in one word. */
+/** The outcome of an action. */
 export const ActionOutcome = z.enum(
   [
     ...["held", "allowed", "approved", "failed", "rejected", "blocked", "rolled_back", "unused"],

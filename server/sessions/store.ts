@@ -210,7 +210,7 @@ export async function summarizeActions(
   };
 }
 
-/** The facts that say what became of an action. */
+/** The columns that decide an action's outcome. */
 export interface OutcomeRow {
   status: string;
   decided_by: string | null;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type ActionServices, loadAction, notPossible, timestamp } from "../actions/context.ts";
 import { firstSince } from "../actions/list/store.ts";
-import { runsOwnCode } from "../actions/show/own_code.ts";
+import { runsOwnCode } from "../actions/own_code.ts";
 import type { ActionRow } from "../actions/store.ts";
 import { type ActionEvaluation, evaluateAction } from "../actions/submit/evaluate.ts";
 import { accessOf, grantSubject } from "../actions/submit/grant_use.ts";

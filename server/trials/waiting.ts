@@ -21,7 +21,10 @@ const SLICE_MS = 10;
 export async function listWaiting(services: ActionServices, id: string): Promise<GrantWaiting> {
   const { ledger, environment } = services;
   const grant = await findGrant(ledger, id, timestamp(environment));
-  if (grant === null) throw new GateError("not_found", `There is no grant "${id}"`);
+  if (grant === null) {
+    const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
+    throw new GateError("not_found", `Cannot find grant ${shown} in this project`);
+  }
   const found: GrantWaiting = { items: [], alone: 0, complete: true };
   if (grant.state !== "live") return found;
   const ids = await listHeld(ledger, grant.scope === "session" ? grant.session_id : undefined);

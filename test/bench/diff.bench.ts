@@ -1,5 +1,5 @@
 import { createDiff } from "../../ui/diff/diff_model.ts";
-import { LARGE_PAIRS } from "../ui/diff/large_pairs.ts";
+import { LARGE_PAIRS } from "../server/shown/large_pairs.ts";
 import { compare } from "./figures.ts";
 
 const BAR = { most: 300, unit: "ms" };

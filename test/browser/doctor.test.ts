@@ -102,7 +102,7 @@ test("a finding for a terminal shows the exact command, and copies it", async ()
   const href = await waits.getByRole("link", { name: "Open Policy" }).getAttribute("href");
   expect(href).toBe("/policy?project=my-app");
   const row = rowOf(region, "gate proof set");
-  await row.getByRole("link", { name: "Set it" }).waitFor();
+  await row.getByRole("link", { name: "Set a proof" }).waitFor();
   await row.getByRole("button", { name: "Copy" }).click();
   await row.getByRole("button", { name: "Copied" }).waitFor();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("gate proof set");

@@ -1,8 +1,7 @@
 import type { Action } from "../../server/actions/schema.ts";
 
 /** The orders of the queue. */
-export const SORTS = ["age", "risk"] as const;
-export type Sort = typeof SORTS[number];
+export type Sort = "age" | "risk";
 
 interface Arrangement {
   sort: Sort;

@@ -5,7 +5,7 @@ import { whyNotRollback } from "../rollback/rollback.ts";
 import { api, explain, unwrap } from "../state/client.ts";
 
 /** Why a decision stays as it is; null if a rollback restores what was there before. */
-export function whyFinal(action: Action): string | null {
+function whyFinal(action: Action): string | null {
   if (action.status === "rejected") {
     return "A rejection is final; the agent can submit the action again";
   }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { ActionDetail, Reversibility } from "../../server/actions/schema.ts";
 import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
-import { runsOwnCode } from "../../server/actions/show/own_code.ts";
+import { runsOwnCode } from "../../server/actions/own_code.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { DiffMode } from "../diff/diff.tsx";

@@ -2,7 +2,7 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
 /** The rows that are drawn, and the height of each. */
-export interface RowWindow {
+interface RowWindow {
   first: number;
   /** The row after the last one. */
   end: number;

@@ -4,7 +4,7 @@ import type { DoctorState, Finding, Mend, Remedy } from "../../server/doctor/sch
 import { Button } from "../parts/button.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Problem } from "../parts/impact.tsx";
+import { Problem } from "../parts/problem.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
@@ -23,7 +23,7 @@ export function DoctorSettings() {
       <h2 id="settings-checks">Checks</h2>
       <p class="quiet">
         The daemon runs <code>gate doctor</code>{" "}
-        on this machine. What a button here changes never lets an agent do more.
+        on this machine. No button here lets an agent do more.
       </p>
       <Problem problem={problem} />
       {findings === null
@@ -161,7 +161,9 @@ const PAGES = {
 
 function PageLink({ remedy: { page, project } }: { remedy: Remedy }) {
   const address = useAddress();
-  if (page === "settings") return <a class="button button-plain" href="#settings-proof">Set it</a>;
+  if (page === "settings") {
+    return <a class="button button-plain" href="#settings-proof">Set a proof</a>;
+  }
   const name = page.charAt(0).toUpperCase() + page.slice(1);
   const href = address.href(PAGES[page], { ...project !== null && { project, scope: null } });
   return <a class="button button-plain" href={href}>Open {name}</a>;

@@ -14,7 +14,7 @@ import { reportRemoved } from "../guarding/report.ts";
 import { restore, type Restored } from "../guarding/restore.ts";
 import { compare } from "../guarding/snapshot.ts";
 import { openedByApproval } from "../review/openings.ts";
-import { runsChangeableCode } from "../show/own_code.ts";
+import { runsChangeableCode } from "../own_code.ts";
 import type { ActionRow } from "../store.ts";
 import { evaluateAgain, isRemembered } from "../submit/evaluate.ts";
 import { homedir } from "node:os";

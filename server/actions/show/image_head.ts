@@ -1,5 +1,5 @@
 /** The type and size of an image, as its first bytes tell them. */
-export interface ImageHead {
+interface ImageHead {
   type: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   width: number;
   height: number;

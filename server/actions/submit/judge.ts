@@ -2,7 +2,7 @@ import { askedAbout } from "../../policy/contain.ts";
 import type { Circumstances } from "../../risk/facts.ts";
 import type { ActionServices, ActionSession } from "../context.ts";
 import { wantsOutside } from "../plan.ts";
-import { runsChangeableCode } from "../show/own_code.ts";
+import { runsChangeableCode } from "../own_code.ts";
 import { withinBudget } from "./budget.ts";
 import { circumstancesOf } from "./circumstances.ts";
 import { type ActionEvaluation, isRemembered, requesterIn } from "./evaluate.ts";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTempFolder } from "../../temp_folder.ts";
-import { startSqlServer } from "../../server/hub/sqld.ts";
+import { startSqlServer } from "../../server/db/sqld.ts";
 import { openGatedProject } from "../gated_project.ts";
 
 test("a person moves a ledger to the server of the config, and back", async () => {

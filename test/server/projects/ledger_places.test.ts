@@ -5,7 +5,7 @@ import { listEvents } from "../../../server/audit/store.ts";
 import { Daemon } from "../../../server/daemon.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 import { createTempFolder } from "../../temp_folder.ts";
-import { startSqlServer } from "./sqld.ts";
+import { startSqlServer } from "../db/sqld.ts";
 
 const agent = testCaller("agent");
 
@@ -41,7 +41,7 @@ function addLocal(gate: TestGate) {
   return gate.daemon.projects.register(root, testCaller("reviewer"));
 }
 
-test("while the server is away its project waits and everything else goes on", async () => {
+test("while the server is away its project answers 503, other projects go on, and it opens again", async () => {
   const { gate, server } = await stage();
   const local = await addLocal(gate);
   await gate.request("PUT", "/api/hub/projects/test/server");
