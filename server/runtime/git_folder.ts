@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { LRUCache } from "lru-cache";
 
@@ -41,28 +41,48 @@ export function withShared(own: string): string[] {
 /** More folders below `modules` are not searched. */
 const MOST_BELOW_MODULES = 200;
 
-/**
- * The folders of git of the submodules of this one, and of theirs. The name of a submodule may have
- * slashes. Null for too many.
- */
-export function moduleFoldersOf(git: string): string[] | null {
-  const found: string[] = [];
-  const queue = [join(git, "modules")];
-  for (const folder of queue) {
-    for (const path of foldersIn(folder)) {
-      const isOwn = lookAt(join(path, "HEAD")) !== null;
-      if (isOwn) found.push(path);
-      queue.push(isOwn ? join(path, "modules") : path);
-    }
-    if (queue.length > MOST_BELOW_MODULES) return null;
-  }
-  return found;
+/** The folders of git of submodules. */
+export interface Modules {
+  folders: string[];
+  /** Whether all were found; otherwise there were too many folders to look into. */
+  is_all: boolean;
 }
 
-function foldersIn(folder: string): string[] {
+/** Folders that git makes in its own ones, and that hold no submodule. */
+const OF_GIT = new Set(["objects", "refs", "logs", "hooks", "info", "branches", "lfs"]);
+
+/**
+ * The folders of git of the submodules of this one, and of theirs. The name of a submodule may have
+ * slashes. A folder counts before it has all that git needs, as the rest may be added later.
+ */
+export function modulesOf(git: string): Modules {
+  const top = join(git, "modules");
+  const folders: string[] = [];
+  const queue = [top];
+  let isAll = true;
+  for (const folder of queue) {
+    const entries = entriesIn(folder);
+    if (folder !== top && entries.some(marksModule)) folders.push(folder);
+    const hasHead = entries.some(({ name }) => name === "HEAD");
+    for (const entry of entries) {
+      if (!entry.isDirectory() || (hasHead && folder !== top && OF_GIT.has(entry.name))) continue;
+      isAll = isAll && queue.length <= MOST_BELOW_MODULES;
+      if (!isAll) break;
+      queue.push(join(folder, entry.name));
+    }
+  }
+  return { folders, is_all: isAll };
+}
+
+/** Whether git would take something from the folder that holds this. */
+function marksModule(entry: Dirent): boolean {
+  if (entry.name === "HEAD" || entry.name === "config") return !entry.isDirectory();
+  return entry.name === "hooks";
+}
+
+function entriesIn(folder: string): Dirent[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).filter((one) => one.isDirectory())
-      .map(({ name }) => join(folder, name));
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
     return []; // there is none
   }

@@ -1,8 +1,8 @@
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
-import { moduleFoldersOf } from "../runtime/git_folder.ts";
+import { modulesOf } from "../runtime/git_folder.ts";
 import type { Fate, Judge } from "./judge.ts";
 import { isUnnamed } from "./unnamed.ts";
 
@@ -12,6 +12,8 @@ export interface Found {
   fate: Fate;
   /** `unnamed`: its name is no text, so that nothing can be put over it. */
   kind: "file" | "folder" | "link" | "unnamed";
+  /** It is kept in place of the parts in it, which are too many. */
+  is_whole?: true;
 }
 
 /** One folder as it was read. */
@@ -133,17 +135,27 @@ const RUNS = ["config", "config.worktree", "hooks", "info", "commondir"];
 
 /** The parts of a git folder, and of its submodules, that make git run a program. */
 export function gitParts(folder: string): Found[] {
-  const modules = moduleFoldersOf(folder);
+  const modules = modulesOf(folder);
   const trees = namesIn(join(folder, "worktrees")).map((name) => join(folder, "worktrees", name));
   return [
-    ...[folder, ...modules ?? []].flatMap(ownParts),
-    ...trees.length > MOST_TREES ? [kept(join(folder, "worktrees"))] : trees.flatMap(ownParts),
-    ...modules === null ? [kept(join(folder, "modules"))] : [],
+    ...[folder, ...modules.is_all ? modules.folders : []].flatMap(ownParts),
+    ...trees.length > MOST_TREES ? [whole(join(folder, "worktrees"))] : trees.flatMap(ownParts),
+    ...modules.is_all ? [] : [whole(join(folder, "modules"))],
   ];
 }
 
 /** With more working trees, the folder around them is kept as a whole. */
 const MOST_TREES = 50;
+
+/** The parts beside these ones in the same folders of git, however many others lie around them. */
+export function partsBeside(paths: readonly string[]): Found[] {
+  const own = paths.filter((path) => RUNS.includes(basename(path)));
+  return [...new Set(own.map(dirname))].flatMap(ownParts);
+}
+
+function whole(path: string): Found {
+  return { ...kept(path), is_whole: true };
+}
 
 function ownParts(folder: string): Found[] {
   const names = new Set(namesIn(folder));

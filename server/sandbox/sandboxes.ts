@@ -1,10 +1,11 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { SandboxEngine } from "../environment.ts";
 import { networkIn } from "../policy/sandbox.ts";
 import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
 import type { OpenedWalls, Sandbox } from "../policy/schema.ts";
-import { BlockedFiles } from "./find_blocked.ts";
+import { isWithin } from "./bubblewrap.ts";
+import { BlockedFiles, type Found, partsBeside } from "./find_blocked.ts";
 import { type Judge, judgeOf } from "./judge.ts";
 import { Lanes } from "./lanes.ts";
 import { removePrivateFolders } from "./private_folders.ts";
@@ -41,6 +42,10 @@ interface Before {
   judge: Judge;
   folders: readonly string[];
   paths: Set<string>;
+  /** The folders around these paths. */
+  around: Set<string>;
+  /** The folders that were kept as a whole. */
+  whole: readonly string[];
 }
 
 /** The copy in which a command works, and when it started, in nanoseconds since 1970. */
@@ -88,9 +93,14 @@ export class Sandboxes {
     const { around, action_id, sandbox, session_id } = order;
     const { walls, found, looked, judge } = await this.#wallsOf(order);
     const { roots } = around;
-    const paths = new Set(found.map(({ path }) => path));
+    const before = {
+      judge,
+      paths: new Set(found.map(({ path }) => path)),
+      around: new Set(found.flatMap(({ path }) => foldersAround(path))),
+      whole: wholeIn(found),
+    };
     if (!sandbox.held_back) {
-      this.#running.set(action_id, { judge, folders: looked, paths });
+      this.#running.set(action_id, { ...before, folders: looked });
       return { walls, copy: null };
     }
     const name = `${action_id}.${crypto.randomUUID().slice(0, 8)}`;
@@ -98,7 +108,7 @@ export class Sandboxes {
     const copy = await copyProject({ folder, roots, kept: keptIn(found) });
     // Blocked files in the copy are left out anyway.
     const folders = looked.filter((one) => !roots.includes(one));
-    this.#running.set(action_id, { judge, folders, paths });
+    this.#running.set(action_id, { ...before, folders });
     const mounts = onCopy(walls.mounts, copy, outerGit(roots));
     return { walls: { ...walls, mounts }, copy };
   }
@@ -180,7 +190,10 @@ export class Sandboxes {
     return { ...built, judge };
   }
 
-  /** The blocked and kept files that appeared since the command of this action started, outermost first. */
+  /**
+   * The blocked and kept files that appeared since the command of this action started, outermost first.
+   * No folder is among them that held such a file at the start, or that is kept in place of its parts.
+   */
   async appeared(action_id: string): Promise<string[]> {
     const before = this.#running.get(action_id);
     if (!before) return [];
@@ -188,9 +201,14 @@ export class Sandboxes {
     const all = await Promise.all(
       before.folders.map((folder) => this.#blocked.find(folder, before.judge)),
     );
-    return all.flatMap((found) => found ?? []).map(({ path }) => path)
-      .filter((path) => !before.paths.has(path))
-      .toSorted((a, b) => a.length - b.length);
+    const found = all.flatMap((one) => one ?? []);
+    const wholeNow = wholeIn(found);
+    const few = [...before.paths].filter((path) => wholeNow.some((one) => isWithin(path, one)));
+    const paths = [...found.filter(({ is_whole }) => !is_whole), ...partsBeside(few)]
+      .map(({ path }) => path)
+      .filter((path) => !before.paths.has(path) && !before.around.has(path))
+      .filter((path) => !before.whole.some((one) => isWithin(path, one)));
+    return [...new Set(paths)].toSorted((a, b) => a.length - b.length);
   }
 
   /** Why a person cannot open this wall in the project of these rules; null if they can. */
@@ -219,6 +237,16 @@ export class Sandboxes {
     this.#judges.set(compiled, { key, judge });
     return judge;
   }
+}
+
+function wholeIn(found: readonly Found[]): string[] {
+  return found.filter(({ is_whole }) => is_whole).map(({ path }) => path);
+}
+
+function foldersAround(path: string): string[] {
+  const folders: string[] = [];
+  for (let at = dirname(path); dirname(at) !== at; at = dirname(at)) folders.push(at);
+  return folders;
 }
 
 /** The paths that the sandbox covers with something else. A link itself stays visible. */

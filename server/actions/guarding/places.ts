@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { HOOKED_HOSTS, HOSTS } from "../../hosts/hosts.ts";
 import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
-import { gitFoldersOf, moduleFoldersOf } from "../../runtime/git_folder.ts";
+import { gitFoldersOf, type Modules, modulesOf } from "../../runtime/git_folder.ts";
 import { installedPlugins } from "./plugins.ts";
 import { namesIn } from "./folder_names.ts";
 import type { Place } from "./snapshot.ts";
@@ -49,15 +49,13 @@ function place(path: string): Place {
   return { path, deep: true, skip: LIVELY };
 }
 
-const MOST_MODULES = 20;
-
 /** The files in git's folder that make git run a program. */
 function gitPlaces(git: string): Place[] {
   const files = ["config", "config.worktree", "commondir", "info/attributes"];
   return [
     ...files.map((name) => ({ path: join(git, name), deep: false })),
     { path: join(git, "hooks"), deep: true, skip: LIVELY },
-    ...(moduleFoldersOf(git) ?? []).slice(0, MOST_MODULES).flatMap((module) => [
+    ...guardedModules(git).flatMap((module) => [
       { path: join(module, "config"), deep: false },
       { path: join(module, "hooks"), deep: true, skip: LIVELY },
     ]),
@@ -65,6 +63,21 @@ function gitPlaces(git: string): Place[] {
       { path: join(git, "worktrees", name, "config.worktree"), deep: false }
     )),
   ];
+}
+
+const MODULES = new LRUCache<string, Modules>({ max: 1_000 });
+
+/**
+ * The folders of submodules that are guarded. With too many, they stay those that were known: another
+ * choice would have files that nobody made now.
+ */
+function guardedModules(git: string): string[] {
+  const known = MODULES.get(git);
+  if (known?.is_all === false) return known.folders;
+  const now = modulesOf(git);
+  const guarded = known !== undefined && !now.is_all ? { ...known, is_all: false } : now;
+  MODULES.set(git, guarded);
+  return guarded.folders;
 }
 
 /** The guarded files of a project that the command does not work in. */

@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { BlockedFiles } from "../../../server/sandbox/find_blocked.ts";
+import { modulesOf } from "../../../server/runtime/git_folder.ts";
 import { createStage } from "./stage.ts";
 
 async function paths(stage: ReturnType<typeof createStage>): Promise<string[]> {
@@ -88,4 +89,15 @@ test("git's submodules are found by names with slashes too, and each change of t
   expect(await paths(stage)).toEqual([...kept, hooks]);
   for (let at = 0; at < 200; at++) stage.write(below(`many/${at}/HEAD`), "");
   expect(await paths(stage)).toEqual(["read_only .git/modules"]);
+});
+
+test("one folder with very many others ends the search for submodules", () => {
+  const stage = createStage({ "home/user/project/.git/modules/a/HEAD": "" });
+  for (let at = 0; at < 2_000; at++) {
+    stage.write(`home/user/project/.git/modules/a/modules/${at}/HEAD`, "");
+  }
+  const { folders, is_all } = modulesOf(join(stage.root, ".git"));
+  expect(is_all).toBe(false);
+  expect(folders[0]).toBe(join(stage.root, ".git/modules/a"));
+  expect(folders).toHaveLength(199);
 });

@@ -8,9 +8,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Restored } from "../../../../server/actions/guarding/restore.ts";
+import { modulesOf } from "../../../../server/runtime/git_folder.ts";
 import { runCommand } from "../../../../server/runtime/spawn.ts";
 import type { Policies } from "../../../../server/policy/schema.ts";
 import { agent, openGate, reviewer, sha } from "../harness.ts";
@@ -566,5 +567,58 @@ describe("a person permits one run to change a place", () => {
     const remember = { scope: "session" as const, ttl_seconds: 60, max_uses: 2 };
     await expect(actions.approve(id, { ...PERMIT, remember }, reviewer))
       .rejects.toThrow("approve this run alone");
+  });
+});
+
+describe("the settings of submodules", () => {
+  const module = (name: string) => ({
+    [`.git/modules/${name}/HEAD`]: "ref: refs/heads/main\n",
+    [`.git/modules/${name}/config`]: "[core]\n\tbare = false\n",
+  });
+  const EVIL = `printf '[core]\\n\\tfsmonitor = evil\\n'`;
+
+  test("are compared beyond any number that git's folder holds", async () => {
+    const names = Array.from({ length: 210 }, (_, at) => `m${at}`);
+    const { at, hidden } = await openGuarded(Object.assign({}, ...names.map(module)));
+    const all = modulesOf(at(".git"));
+    expect(all.is_all).toBe(false);
+    const one = join(all.folders[0]!, "config");
+    const before = readFileSync(one, "utf8");
+    const restored = restoredOf(await hidden(`${EVIL} > ${one}`));
+    expect(restored).toMatchObject([{ path: one, change: "modified", restored: true }]);
+    expect(readFileSync(one, "utf8")).toBe(before);
+  });
+
+  test("are no new ones because there was no room for them before", async () => {
+    const names = Array.from({ length: 210 }, (_, at) => `m${at}`);
+    const { at, hidden } = await openGuarded(Object.assign({}, ...names.map(module)));
+    const known = modulesOf(at(".git")).folders;
+    const left = names.map((name) => at(`.git/modules/${name}/config`))
+      .filter((path) => !known.includes(dirname(path)));
+    expect(left).not.toEqual([]);
+    const removed = known.slice(0, 20);
+    const restored = restoredOf(await hidden(`rm -r ${removed.join(" ")}`));
+    expect(restored.map(({ path }) => path).sort())
+      .toEqual(removed.map((folder) => join(folder, "config")).sort());
+    expect(left.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  test("stay compared while a command adds folders around them", async () => {
+    const { at, hidden } = await openGuarded(module("lib"));
+    const path = at(".git/modules/lib/hooks/post-checkout");
+    const folders = "for n in $(seq 250); do mkdir -p .git/modules/a$n; done";
+    const hook = `mkdir ${at(".git/modules/lib/hooks")} && echo evil > ${path}`;
+    const restored = restoredOf(await hidden(`${folders}; ${hook}`));
+    expect(restored).toMatchObject([{ path, change: "created", restored: true }]);
+    expect(existsSync(path)).toBe(false);
+    expect(existsSync(at(".git/modules/lib/HEAD"))).toBe(true);
+  });
+
+  test("are compared before there is a HEAD beside them", async () => {
+    const { at, hidden } = await openGuarded();
+    const path = at(".git/modules/x/config");
+    const restored = restoredOf(await hidden(`mkdir -p .git/modules/x; ${EVIL} > ${path}`));
+    expect(restored).toMatchObject([{ path, change: "created", restored: true }]);
+    expect(existsSync(path)).toBe(false);
   });
 });

@@ -1,0 +1,82 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { SandboxEngine } from "../../../server/environment.ts";
+import { Sandboxes } from "../../../server/sandbox/sandboxes.ts";
+import { createStage } from "./stage.ts";
+
+/** Nothing runs: the tests change the files as a command would. */
+const ENGINE: SandboxEngine = {
+  name: "bubblewrap",
+  path: "/usr/bin/bwrap",
+  version: "0.8.0",
+  can_mask: true,
+};
+const GIT = "home/user/project/.git";
+const REPOSITORY = { [`${GIT}/HEAD`]: "", [`${GIT}/objects/x`]: "", [`${GIT}/refs/x`]: "" };
+
+const module = (name: string) => ({
+  [`${GIT}/modules/${name}/HEAD`]: "",
+  [`${GIT}/modules/${name}/config`]: "",
+});
+
+/** What appeared below git's folder while these changes were made. */
+async function appearedBy(
+  files: Record<string, string>,
+  change: (stage: ReturnType<typeof createStage>) => void,
+): Promise<string[]> {
+  const stage = createStage({ ...REPOSITORY, ...files });
+  const { compiled, around, root, gate_home } = stage;
+  const sandboxes = new Sandboxes(gate_home, () => Promise.resolve(ENGINE));
+  await sandboxes.build({
+    ...{ action_id: "one", session_id: "session", command: "true", cwd: root },
+    sandbox: { engine: "bubblewrap", network: "loopback", masked: [], writable: [] },
+    opened: { hosts: [], writable: [], readable: [] },
+    ...{ compiled, around, projects: [root] },
+  });
+  change(stage);
+  const found = await sandboxes.appeared("one");
+  return found.map((path) => path.slice(join(root, ".git").length + 1));
+}
+
+test("no number of new folders makes the folder of all submodules a new one", async () => {
+  const appeared = await appearedBy(module("lib"), (stage) => {
+    for (let at = 0; at < 201; at++) stage.write(`${GIT}/modules/x${at}/y`, "");
+    stage.write(`${GIT}/modules/lib/hooks/post-checkout`, "");
+  });
+  expect(appeared).toEqual(["modules/lib/hooks"]);
+});
+
+test("no number of new working trees makes the folder of all of them a new one", async () => {
+  const own = { [`${GIT}/worktrees/a/commondir`]: "../.." };
+  const appeared = await appearedBy(own, (stage) => {
+    for (let at = 0; at < 51; at++) stage.write(`${GIT}/worktrees/x${at}/y`, "");
+    stage.write(`${GIT}/worktrees/a/config.worktree`, "");
+  });
+  expect(appeared).toEqual(["worktrees/a/config.worktree"]);
+});
+
+test("what was kept as a whole is not new once it is few enough", async () => {
+  const many = Array.from({ length: 201 }, (_, at) => module(`x${at}`));
+  const appeared = await appearedBy(Object.assign({}, ...many), (stage) => {
+    for (let at = 1; at < 201; at++) {
+      rmSync(join(stage.root, `.git/modules/x${at}`), { recursive: true });
+    }
+  });
+  expect(appeared).toEqual([]);
+});
+
+test("a folder around a submodule is not new, whatever its own parent becomes", async () => {
+  const appeared = await appearedBy(module("third/hooks"), (stage) => {
+    stage.write(`${GIT}/modules/third/HEAD`, "");
+    stage.write(`${GIT}/modules/third/config`, "");
+  });
+  expect(appeared).toEqual(["modules/third/config"]);
+});
+
+test("settings of a submodule without a HEAD are new", async () => {
+  const appeared = await appearedBy(module("lib"), (stage) => {
+    stage.write(`${GIT}/modules/x/config`, "");
+  });
+  expect(appeared).toEqual(["modules/x/config"]);
+});
