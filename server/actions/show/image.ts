@@ -26,11 +26,11 @@ export async function imageOf(
   const bytes = states.some((state) => state?.sha256 === sha256)
     ? await sizeOfBlob(services.ledger, sha256)
     : null;
-  if (bytes === null) {
-    throw new GateError("not_found", "Cannot show the image: the action has no such content");
-  }
+  if (bytes === null) throw noContent();
   if (bytes > MAX_BYTES) throw tooLarge(`it has more than ${MAX_BYTES} bytes`);
-  const content = (await readBlob(services.ledger, sha256))!;
+  const content = await readBlob(services.ledger, sha256);
+  // Retention may drop it between the two reads.
+  if (content === null) throw noContent();
   const head = readImageHead(content);
   if (head === null) {
     throw new GateError(
@@ -43,6 +43,10 @@ export async function imageOf(
     throw tooLarge(`it is ${width} × ${height} pixels large`);
   }
   return { ...head, bytes, data: Buffer.from(content).toString("base64") };
+}
+
+function noContent(): GateError {
+  return new GateError("not_found", "Cannot show the image: the action has no such content");
 }
 
 function tooLarge(why: string): GateError {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readImageHead } from "../../../../server/actions/show/image_head.ts";
 import { createTestGate, type TestGate } from "../../../helpers.ts";
 import { pngOf } from "../../../png.ts";
@@ -71,6 +71,20 @@ test("a held image is shown by its hash, and nothing else of the ledger is", asy
   const statusOf = async (path: string) => (await gate.request("GET", path)).status;
   expect(await statusOf(`/api/actions/${id}/images/${other.after_sha256}`)).toBe(404);
   expect(await statusOf(`/api/actions/${id}/images/..%2f..%2fkeys`)).toBeLessThan(500);
+});
+
+test("an image that is dropped while it is looked up is not found", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
+  const { id, after_sha256 } = await hold(gate, pngOf(1, 1, [0, 0, 0]));
+  const { ledger } = gate.project;
+  const all = ledger.all.bind(ledger);
+  let looked = 0;
+  vi.spyOn(ledger, "all").mockImplementation((sql, ...rest) =>
+    sql.includes("FROM blobs") && ++looked > 1 ? Promise.resolve([]) : all(sql, ...rest)
+  );
+  const shown = await gate.request("GET", `/api/actions/${id}/images/${after_sha256}`);
+  vi.restoreAllMocks();
+  expect([shown.status, looked]).toEqual([404, 2]);
 });
 
 test("a page is named an image but is none, and a bomb is not shown", async () => {
