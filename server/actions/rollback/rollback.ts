@@ -2,6 +2,7 @@ import type { Caller } from "../../auth/schema.ts";
 import { requireReviewer } from "../../auth/scopes.ts";
 import type { NewEvent } from "../../db/ledger.ts";
 import type { Decision } from "../../policy/schema.ts";
+import { GateError } from "../../errors.ts";
 import { digestOf } from "../../proof/digest.ts";
 import type { ProofRecord } from "../../proof/schema.ts";
 import { keepContents } from "../contents.ts";
@@ -89,7 +90,10 @@ export async function rollbackOne(
   return { action: publicOf(action), rollback: publicOf(done), ...result };
 }
 
-/** Submits a rollback for an agent: of its own session, without force, and under the policy. */
+/**
+ * Submits a rollback for an agent: of its own session, without force, and under the policy.
+ * @throws GateError `conflict`, for an agent without texts and diff
+ */
 export async function submitRollback(
   context: ActionContext,
   { action_id }: RollbackToolInput,
@@ -101,7 +105,9 @@ export async function submitRollback(
   const { session_id } = await loadAction(services, action_id);
   if (session_id !== session.id) throw unknownAction(action_id);
   const original = await loadReversible(context, action_id);
-  const { planned } = await planFor(context, original, {});
+  const { planned } = await planFor(context, original, {}).catch((error) => {
+    throw caller.scope === "agent" ? withoutTexts(error) : error;
+  });
   const evaluation = await evaluateAction(services, planned.plan, {
     requester: requesterIn(session),
     block_reason: session.block_reason,
@@ -109,6 +115,14 @@ export async function submitRollback(
   const { decision, analysis } = evaluation;
   const parts = { session, decision, analysis, planned, evaluation, rollback_of: original.id };
   return await recordSubmission(context, evaluation, caller, parts);
+}
+
+/** A conflict without the contents of files: no policy has said yet that the agent may read them. */
+function withoutTexts(error: unknown): unknown {
+  if (!(error instanceof GateError) || !Array.isArray(error.fields["conflicts"])) return error;
+  const { diff: _diff, conflicts, ...fields } = error.fields;
+  const hashes = (conflicts as Record<string, unknown>[]).map(({ texts: _texts, ...one }) => one);
+  return new GateError(error.code, error.message, { fields: { ...fields, conflicts: hashes } });
 }
 
 /** Why an action cannot be rolled back; null if it can. */

@@ -235,6 +235,23 @@ describe("a rollback", () => {
     });
   });
 
+  test("that conflicts shows an agent no content of the file", async () => {
+    const { gate, actions, submit } = await openGate({ files: { "a.txt": "v1" } });
+    const action = await submit("write_file", { path: "a.txt", content: "v2" });
+    gate.write("a.txt", "a secret of the person");
+    const ask = (caller: typeof agent) =>
+      actions.submit({ tool: "rollback", input: { action_id: action.id } }, caller)
+        .catch((error) => error);
+    const refused = await ask(agent);
+    expect(refused).toMatchObject({
+      code: "conflict",
+      fields: { conflicts: [{ path: "a.txt", now_sha256: sha("a secret of the person") }] },
+    });
+    expect(JSON.stringify(refused.fields)).not.toContain("secret of");
+    const shown = await actions.rollback(action.id, {}, reviewer).catch((error) => error);
+    expect(shown.fields.conflicts[0].texts.now).toBe("a secret of the person");
+  });
+
   test("works after a restart of the daemon", async () => {
     const { gate, write, read } = await openGate({ files: { "a.txt": "v1" } });
     const action = await write("a.txt", "v2");
