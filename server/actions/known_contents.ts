@@ -6,6 +6,7 @@ const MAX_KNOWN = 2_000;
 
 /** A content that was looked up is not dropped for so long: a commit that names it may be under way. */
 const USED_MS = 60 * 60 * 1_000;
+/** Beyond this number the oldest are forgotten, and nothing is dropped until their time is over. */
 const MAX_USED = 20_000;
 
 /** Remembers which contents were committed, so that each is packed and inserted once. */
@@ -14,6 +15,8 @@ export class KnownContents {
   /** When each content was looked up last, oldest first. A Map, because the cache allocates its whole size. */
   readonly #used = new Map<string, number>();
   readonly #uptime: () => number;
+  /** When the newest of the forgotten contents was looked up. */
+  #forgotten = -Infinity;
   #dropping: { hashes: ReadonlySet<string>; done: Promise<unknown> } | null = null;
 
   constructor({ uptime = () => performance.now() }: Pick<Environment, "uptime"> = {}) {
@@ -44,9 +47,10 @@ export class KnownContents {
       this.#used.delete(sha256);
       this.#used.set(sha256, now);
     }
-    for (const sha256 of this.#used.keys()) {
-      if (this.#isUsed(sha256) && this.#used.size <= MAX_USED) break;
+    for (const [sha256, at] of this.#used) {
+      if (this.#isRecent(at) && this.#used.size <= MAX_USED) break;
       this.#used.delete(sha256);
+      this.#forgotten = at;
     }
   }
 
@@ -67,7 +71,10 @@ export class KnownContents {
   }
 
   #isUsed(sha256: string): boolean {
-    const at = this.#used.get(sha256);
-    return at !== undefined && this.#uptime() - at <= USED_MS;
+    return this.#isRecent(this.#used.get(sha256) ?? -Infinity) || this.#isRecent(this.#forgotten);
+  }
+
+  #isRecent(at: number): boolean {
+    return this.#uptime() - at <= USED_MS;
   }
 }

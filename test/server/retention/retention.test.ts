@@ -202,6 +202,32 @@ test("contents that a commit uses are not dropped, and their use waits for the d
   expect(known.has("free")).toBe(false);
 });
 
+test("beyond the bound of remembered lookups nothing is dropped for an hour", async () => {
+  let now = 0;
+  const known = new KnownContents({ uptime: () => now });
+  const droppedOf = async (...hashes: string[]) => {
+    let dropped: string[] = [];
+    await known.drop(hashes, (unused) => Promise.resolve(dropped = unused));
+    return dropped;
+  };
+  await known.use([{ sha256: "first" }]);
+  await known.use(Array.from({ length: 20_000 }, (_, n) => ({ sha256: `${n}` })));
+  expect(await droppedOf("first", "free")).toEqual([]);
+  now = 60 * 60 * 1_000 + 1;
+  expect(await droppedOf("first", "free")).toEqual(["first", "free"]);
+});
+
+test("lookups that are an hour old are forgotten, and others can be dropped", async () => {
+  let now = 0;
+  const known = new KnownContents({ uptime: () => now });
+  await known.use([{ sha256: "old" }]);
+  now = 60 * 60 * 1_000 + 1;
+  await known.use([{ sha256: "new" }]);
+  let dropped: string[] = [];
+  await known.drop(["old", "new"], (unused) => Promise.resolve(dropped = unused));
+  expect(dropped).toEqual(["old"]);
+});
+
 test("a drop that fails ends the wait", async () => {
   const known = new KnownContents({ uptime: () => 0 });
   const dropping = known.drop(["a"], () => Promise.reject(new Error("disk")));
