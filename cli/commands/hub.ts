@@ -8,7 +8,7 @@ import type { Io } from "../io.ts";
 import { chooseProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
-import { paint, print, printJson, table } from "../terminal/output.ts";
+import { paint, print, printJson, say, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate hub`: where the ledgers of projects are. */
@@ -35,6 +35,7 @@ export function createCommand(io: Io) {
     .action(async ({ project, json, passphraseStdin }) => {
       const { client } = await openReview(io, { passphraseStdin });
       const param = { id: await chooseProject(io, client, project) };
+      announceMove(io, param.id, "to", await unwrap(client.api.hub.storage.$get()));
       const moved = await unwrap(client.api.hub.projects[":id"].server.$put({ param }));
       conclude(io, moved, json);
     });
@@ -47,6 +48,7 @@ export function createCommand(io: Io) {
     .action(async ({ project, json, passphraseStdin }) => {
       const { client } = await openReview(io, { passphraseStdin });
       const param = { id: await chooseProject(io, client, project) };
+      announceMove(io, param.id, "from", await unwrap(client.api.hub.storage.$get()));
       const moved = await unwrap(client.api.hub.projects[":id"].server.$delete({ param }));
       conclude(io, moved, json);
     });
@@ -61,6 +63,16 @@ uses a ledger: gate does not let several machines share one.
 
 Example:
   gate hub status`;
+
+/** Shows the address before the passphrase is asked for: the person proves a move with this server. */
+function announceMove(io: Io, id: string, way: "to" | "from", view: StorageView): void {
+  const joined = view.ledgers.find(({ project_id }) => project_id === id)?.url ?? null;
+  const target = view.url?.replaceAll("{project}", id.toLowerCase()) ?? null;
+  const url = way === "to" ? target : joined;
+  // Without an address the daemon refuses the move, and says why.
+  if (url === null || way === "to" && joined !== null) return;
+  say(io, `Moving the ledger of ${visibleLine(id)} ${way} ${visibleLine(url)}`);
+}
 
 function conclude(io: Io, moved: MovedLedger, json: true | undefined): void {
   const { project_id, place, url, events, ok, problem } = moved;

@@ -17,10 +17,20 @@ const serverUrl = z.string().max(2048).superRefine((text, context) => {
   const url = text.replaceAll("{project}", "project");
   const query = URL.canParse(url) && new URL(url).search !== "" ? "it must not have a query" : null;
   const why = URL.canParse(url)
-    ? faultOfUrl(url) ?? query
+    ? faultOfUrl(url) ?? query ?? faultOfHost(text)
     : "expected an address such as https://{project}.ledgers.example.com";
   if (why !== null) context.addIssue({ code: "custom", message: why });
 });
+
+/** A project names itself, so its id must not choose the domain that gets the token. */
+function faultOfHost(text: string): string | null {
+  const mark = "gate-project-id";
+  const { hostname } = new URL(text.replaceAll("{project}", mark));
+  if (!hostname.includes(mark)) return null;
+  const [, ...fixed] = hostname.slice(hostname.lastIndexOf(mark)).split(".").filter(Boolean);
+  if (fixed.length >= 2) return null;
+  return "a domain such as .ledgers.example.com must follow {project}: a project chooses its id";
+}
 
 /** The libSQL server on which ledgers of projects can be. */
 export const Storage = z.strictObject({

@@ -38,6 +38,8 @@ export class Projects {
   readonly #places: LedgerPlaces;
   /** The problem of each project, until the project opens without it. */
   readonly #problems = new Map<string, string>();
+  /** The projects whose ledger is being moved. */
+  readonly #moving = new Set<string>();
   /** Damaged ledgers that were moved aside, by path, until a person deletes them. */
   readonly #damaged = new Map<string, string>();
 
@@ -219,6 +221,20 @@ export class Projects {
   async moveLedger(id: string, to: "server" | "here", caller: Caller): Promise<MovedLedger> {
     const verb = to === "server" ? "join" : "leave";
     requireReviewer(caller, "move the ledger", `gate hub ${verb}`);
+    if (this.#moving.has(id)) {
+      const message = `Cannot move the ledger of "${id}": it is being moved already; ` +
+        "see gate hub status";
+      throw new GateError("conflict", message);
+    }
+    this.#moving.add(id);
+    try {
+      return await this.#moveLedger(id, to, caller);
+    } finally {
+      this.#moving.delete(id);
+    }
+  }
+
+  async #moveLedger(id: string, to: "server" | "here", caller: Caller): Promise<MovedLedger> {
     const project = await this.get(id);
     const url = await this.#places.target(id, to);
     const cannot = (why: string) =>
@@ -228,7 +244,9 @@ export class Projects {
     await project.recordMove(caller, { to, url });
     const before = await project.audit.verify();
     if (!before.ok) throw cannot(`${before.problem!.what}; run gate audit verify`);
-    const { rows } = await this.#places.move(id, to, () => this.#open.close(id));
+    const { rows } = await this.#places.move(id, to, () => this.#open.close(id))
+      // Also after a failure, because held actions of an open project expire in time.
+      .finally(() => this.get(id).catch(() => {}));
     const { ok, events, problem } = await (await this.get(id)).audit.verify();
     return {
       ...{ project_id: id, place: to, url, rows, events, ok },

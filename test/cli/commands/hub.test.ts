@@ -22,8 +22,9 @@ test("a person moves a ledger to the server of the config, and back", async () =
   expect(early.stderr).toContain("names no server");
   await gated.good("config", "accept");
 
-  const joined = await gated.json("hub", "join", "--json");
-  expect(joined).toMatchObject({ place: "server", url: server.url, ok: true });
+  const { stdout, stderr } = await gated.good("hub", "join", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ place: "server", url: server.url, ok: true });
+  expect(stderr).toContain(`Moving the ledger of web to ${server.url}`);
   expect((await gated.good("hub", "status")).stdout).toContain(server.url);
   await gated.write("src/a.txt", "two\n");
   expect((await gated.good("audit", "verify")).stdout).toContain("✓");
@@ -40,6 +41,7 @@ test("a person moves a ledger to the server of the config, and back", async () =
 
   const left = await gated.good("hub", "leave");
   expect(left.stdout).toContain("on this machine again");
+  expect(left.stderr).toContain(`Moving the ledger of web from ${server.url}`);
   expect(existsSync(file)).toBe(false);
   expect((await gated.good("audit", "verify")).stdout).toContain("✓");
   expect(gated.onDisk("src/a.txt")).toBe("two\n");

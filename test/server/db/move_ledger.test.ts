@@ -101,6 +101,19 @@ test("a ledger moves to a server and back, and nothing of it changes", async () 
   expect((await ask(gate, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
 });
 
+test("of two moves at the same time one is refused", async () => {
+  const { gate } = await stage();
+  await write(gate, "a.txt");
+  const both = await Promise.all([join_server(gate), join_server(gate)]);
+  const [moved, refused] = both.toSorted((a, b) => a.status - b.status);
+  expect(moved).toMatchObject({ status: 200, body: { place: "server", ok: true } });
+  expect(refused).toMatchObject({
+    status: 409,
+    body: { detail: expect.stringContaining("it is being moved already") },
+  });
+  expect(await write(gate, "b.txt")).toMatchObject({ execution: "succeeded" });
+});
+
 test("the file that a ledger left is never taken for the ledger", async () => {
   const { gate } = await stage();
   await write(gate, "a.txt");
@@ -141,6 +154,7 @@ test("a move that the server ends half-way leaves the ledger here, and the next 
   const failed = await join_server(gate);
   vi.restoreAllMocks();
   expect(failed).toMatchObject({ status: 503 });
+  expect((await gate.daemon.projects.listOpen()).map(({ id }) => id)).toContain("test");
   expect(await shown(gate)).toEqual(before);
   expect(await write(gate, "more.txt")).toMatchObject({ execution: "succeeded" });
   await server.start();
@@ -253,6 +267,11 @@ test.each([
   ["https://user:word@ledgers.example.com", /password/],
   ["https://ledgers.example.com/?authToken=x", /query/],
   ["ledgers", /expected an address/],
+  ["https://{project}", /must follow \{project\}/],
+  ["https://{project}:8443", /must follow \{project\}/],
+  ["https://{project}.com./x", /must follow \{project\}/],
+  ["https://ledgers.{project}/", /must follow \{project\}/],
+  ["https:\\\\a.example.com.{project}x.net", /must follow \{project\}/],
 ])("the address %s is refused", (url, why) => {
   const { success, error } = GlobalConfig.safeParse({ storage: { url } });
   expect(success).toBe(false);
@@ -262,6 +281,9 @@ test.each([
 test("an address may give each project a database of its own", () => {
   const storage = { url: "https://{project}.ledgers.example.com", authTokenEnv: "TOKEN" };
   expect(GlobalConfig.parse({ storage }).storage).toEqual(storage);
+  for (const url of ["https://db-{project}.example.com", "https://db/{project}"]) {
+    expect(GlobalConfig.parse({ storage: { url } }).storage).toEqual({ url });
+  }
 });
 
 test("the file stays whole beside the ledger on the server", async () => {
