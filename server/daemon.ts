@@ -39,6 +39,7 @@ import { Proofs } from "./proof/proofs.ts";
 import { openHome } from "./runtime/home.ts";
 import { openProcessList } from "./runtime/open_process_list.ts";
 import { ownUid, sendSignal } from "./runtime/process_list.ts";
+import { secretVariables } from "./config/secret_variables.ts";
 import { ownEnvironment, ownPid } from "./runtime/self.ts";
 import { HostShells } from "./sandbox/host_shells.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
@@ -130,6 +131,7 @@ export class Daemon {
     this.doctor = new Doctor({
       ...{ environment, port },
       env: parts.machine?.env ?? ownEnvironment(),
+      secretVariables: async () => secretVariables(await configs.acceptedMachine()),
       record: async (event) => {
         const { ledger } = await projects.get(MACHINE_ID);
         await ledger.commit({ statements: [], events: [event] });

@@ -77,11 +77,11 @@ export function checkInstructions({ roots }: CheckContext, found: Findings): voi
       found.warn((error as Error).message, `cd "${root}" && gate update-instructions`);
     }
   }
-  const mend = { kind: "instructions" } as const;
+  const repair = { kind: "instructions" } as const;
   const fix = roots.length > 1
     ? "gate update-instructions --all"
     : "gate update-instructions, in the project";
-  found.warnAll(outdated, "instructions are outdated in", fix, mend);
-  found.warnAll(missing, "instructions are missing in", fix, mend);
+  found.warnAll(outdated, "instructions are outdated in", fix, repair);
+  found.warnAll(missing, "instructions are missing in", fix, repair);
   if (found.list.length === 0) found.ok(roots.length > 0 ? "up to date" : "no project");
 }

@@ -45,15 +45,15 @@ export class Findings {
   }
 
   ok(message: string): void {
-    this.#add("ok", message, { fix: null, mend: null });
+    this.#add("ok", message, { fix: null, repair: null });
   }
 
-  warn(message: string, fix: string | null = null, mend: Finding["mend"] = null): void {
-    this.#add("warning", message, { fix, mend });
+  warn(message: string, fix: string | null = null, repair: Finding["repair"] = null): void {
+    this.#add("warning", message, { fix, repair });
   }
 
-  fail(message: string, fix: string | null = null, mend: Finding["mend"] = null): void {
-    this.#add("problem", message, { fix, mend });
+  fail(message: string, fix: string | null = null, repair: Finding["repair"] = null): void {
+    this.#add("problem", message, { fix, repair });
   }
 
   /** Adds one line for many things: names the first ones and counts the others. */
@@ -61,20 +61,20 @@ export class Findings {
     things: readonly string[],
     what: string,
     fix: string,
-    mend: Finding["mend"] = null,
+    repair: Finding["repair"] = null,
   ): void {
     if (things.length === 0) return;
     const shown = things.slice(0, MOST_NAMED).join(", ");
     const more = things.length > MOST_NAMED ? ` and ${things.length - MOST_NAMED} more` : "";
-    this.warn(`${what}: ${shown}${more}`, fix, mend);
+    this.warn(`${what}: ${shown}${more}`, fix, repair);
   }
 
   #add(
     level: Finding["level"],
     message: string,
-    { fix, mend }: Pick<Finding, "fix" | "mend">,
+    { fix, repair }: Pick<Finding, "fix" | "repair">,
   ): void {
-    this.list.push({ check: this.#check, level, message, fix, mend });
+    this.list.push({ check: this.#check, level, message, fix, repair });
   }
 }
 

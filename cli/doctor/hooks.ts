@@ -31,15 +31,15 @@ export function checkHooks(context: CheckContext, found: Findings): void {
 function checkOfUser(context: CheckContext, found: Findings, host: HookedHost): void {
   const { file, outcome } = planEnforcing(host, enforcing(context, null));
   const fix = `gate global-setup --enforce --host ${host.id}`;
-  const mend = { kind: "host", host: host.id, enforce: true } as const;
+  const repair = { kind: "host", host: host.id, enforce: true } as const;
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools`);
   else if (hookLines(host, file).length > 0) {
     found.fail(
       `${host.name}'s hooks are not whole, or start another gate: ${file.path}`,
       fix,
-      mend,
+      repair,
     );
-  } else found.warn(`gate does not check ${host.name}'s own tools`, fix, mend);
+  } else found.warn(`gate does not check ${host.name}'s own tools`, fix, repair);
 }
 
 function checkOfProject(

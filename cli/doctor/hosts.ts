@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import type { Mend } from "../../server/doctor/schema.ts";
+import type { Repair } from "../../server/doctor/schema.ts";
 import type { AgentHost } from "../../server/hosts/host.ts";
 import { HOSTS } from "../../server/hosts/hosts.ts";
 import { CliError } from "../errors.ts";
@@ -26,7 +26,7 @@ export function checkHosts(context: CheckContext, found: Findings): void {
       found.fail(
         `${host.name}: ${(error as Error).message}`,
         next ?? setUp(host),
-        next ? null : mendOf(host),
+        next ? null : repairOf(host),
       );
     }
   }
@@ -38,14 +38,14 @@ function checkEntry(context: CheckContext, found: Findings, host: AgentHost, pat
   const lost = lostProgram(context, knownEntry(host, path));
   const { outcome } = planRegistration(host, path, launchOf(machine, place));
   if (lost !== null) {
-    found.fail(`${host.name} starts ${lost}, which is not there`, setUp(host), mendOf(host));
+    found.fail(`${host.name} starts ${lost}, which is not there`, setUp(host), repairOf(host));
   } else if (outcome === "added") {
-    found.warn(`${host.name} has no entry for gate`, setUp(host), mendOf(host));
+    found.warn(`${host.name} has no entry for gate`, setUp(host), repairOf(host));
   } else if (outcome === "updated") {
     found.warn(
       `${host.name} starts gate with another command or environment: ${path}`,
       setUp(host),
-      mendOf(host),
+      repairOf(host),
     );
   } else found.ok(`${host.name} starts this gate`);
 }
@@ -85,6 +85,6 @@ function setUp(host: AgentHost): string {
   return `gate global-setup --host ${host.id}`;
 }
 
-function mendOf({ id }: AgentHost): Mend {
+function repairOf({ id }: AgentHost): Repair {
   return { kind: "host", host: id, enforce: false };
 }

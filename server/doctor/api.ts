@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import type { Doctor } from "./doctor.ts";
-import { DoctorState, Mend, Mended } from "./schema.ts";
+import { DoctorState, Repair, Repaired } from "./schema.ts";
 
 interface DoctorServices {
   caller: Caller;
@@ -24,8 +24,8 @@ export const doctorApi = new Hono<AppEnv<DoctorServices>>()
     async (c) => c.json(await c.var.daemon.doctor.check(c.var.caller)),
   )
   .post(
-    "/mends",
-    describe("Make the change that a finding of the checks asks for", Mended),
-    json(Mend),
-    async (c) => c.json(await c.var.daemon.doctor.mend(c.req.valid("json"), c.var.caller)),
+    "/repairs",
+    describe("Make the change that a finding of the checks asks for", Repaired),
+    json(Repair),
+    async (c) => c.json(await c.var.daemon.doctor.repair(c.req.valid("json"), c.var.caller)),
   );

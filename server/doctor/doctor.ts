@@ -7,7 +7,7 @@ import { GateError } from "../errors.ts";
 import { PLATFORMS } from "../hosts/hosts.ts";
 import { closeHome } from "../runtime/home.ts";
 import { runSelf } from "../runtime/run_self.ts";
-import { DoctorReport, type DoctorState, type Mend, type Mended } from "./schema.ts";
+import { DoctorReport, type DoctorState, type Repair, type Repaired } from "./schema.ts";
 
 interface DoctorOptions {
   environment: Environment;
@@ -15,6 +15,23 @@ interface DoctorOptions {
   /** The environment of the commands that it starts. */
   env: Record<string, string | undefined>;
   record: (event: NewEvent) => Promise<void>;
+  /** The variables with secrets of the daemon: the commands do not get them. */
+  secretVariables: () => Promise<string[]>;
+  /** Runs a command of this program; a test gives another. */
+  run?: typeof runSelf;
+}
+
+/** What a repair did. A command goes on after a file that it cannot change. */
+interface Outcome {
+  files: Repaired["files"];
+  failed: Failed[];
+}
+
+interface Failed {
+  /** The host or the file. */
+  name: string | null;
+  problem: string;
+  next: string | null;
 }
 
 /** A report of this age is still current: the checks read every database completely. */
@@ -30,7 +47,7 @@ export class Doctor {
   readonly #ending = new AbortController();
   #state: DoctorState = { checked_at: null, report: null };
   #running: Promise<DoctorState> | null = null;
-  #mending: Promise<unknown> = Promise.resolve();
+  #repairing: Promise<Outcome> | null = null;
 
   constructor(options: DoctorOptions) {
     this.#options = options;
@@ -50,33 +67,58 @@ export class Doctor {
     return this.#running ??= this.#run().finally(() => this.#running = null);
   }
 
-  /** Makes one change, and records it. @throws GateError */
-  async mend(mend: Mend, caller: Caller): Promise<Mended> {
-    requireReviewer(caller, "mend the finding", "gate doctor");
-    if (mend.kind === "host" && !PLATFORMS.includes(mend.host)) {
+  /**
+   * Makes one change, and records it: also a part of it, before the error.
+   * @throws GateError `conflict` while another change is made, or when a file cannot be changed
+   */
+  async repair(repair: Repair, caller: Caller): Promise<Repaired> {
+    requireReviewer(caller, "repair the finding", "gate doctor");
+    if (repair.kind === "host" && !PLATFORMS.includes(repair.host)) {
       throw new GateError(
         "invalid",
-        `Cannot set up "${mend.host}": the agent hosts are ${PLATFORMS.join(", ")}`,
+        `Cannot set up "${repair.host}": the agent hosts are ${PLATFORMS.join(", ")}`,
       );
     }
-    const done = this.#mending.then(() => this.#change(mend));
-    this.#mending = done.catch(() => {});
-    const files = await done;
-    this.#state = { ...this.#state, checked_at: null };
+    if (this.#repairing !== null) {
+      throw new GateError(
+        "conflict",
+        "Cannot repair the finding: another repair is running; try again when it has finished",
+      );
+    }
+    this.#repairing = this.#change(repair);
+    try {
+      const outcome = await this.#repairing;
+      await this.#record(repair, outcome, caller);
+      const [failed] = outcome.failed;
+      if (!failed) return { files: outcome.files };
+      const next = failed.next ? `; ${failed.next}` : "";
+      throw new GateError("conflict", `Cannot repair the finding: ${failed.problem}${next}`);
+    } finally {
+      this.#state = { ...this.#state, checked_at: null };
+      this.#repairing = null;
+    }
+  }
+
+  /** A repair that failed without any change is no event. */
+  async #record(repair: Repair, { files, failed }: Outcome, caller: Caller): Promise<void> {
+    if (files.length === 0 && failed.length > 0) return;
     await this.#options.record({
       session_id: null,
       action_id: null,
-      type: "machine.mended",
+      type: "machine.repaired",
       actor: { kind: "reviewer", id: caller.id },
-      data: { ...mend, files: files.map(({ path }) => path) },
+      data: {
+        ...repair,
+        files: files.map(({ path }) => path),
+        ...failed.length > 0 && { failed: failed.map(({ name, problem }) => ({ name, problem })) },
+      },
     });
-    return { files };
   }
 
   /** Ends what runs. */
   async close(): Promise<void> {
     this.#ending.abort();
-    await Promise.allSettled([this.#running, this.#mending]);
+    await Promise.allSettled([this.#running, this.#repairing]);
   }
 
   async #run(): Promise<DoctorState> {
@@ -89,31 +131,33 @@ export class Doctor {
     return this.#state;
   }
 
-  async #change(mend: Mend): Promise<Mended["files"]> {
-    if (mend.kind === "home") {
-      return closeHome(this.#options.environment.home).map((path) => ({ path, backup: null }));
+  async #change(repair: Repair): Promise<Outcome> {
+    if (repair.kind === "home") {
+      const closed = closeHome(this.#options.environment.home);
+      return { files: closed.map((path) => ({ path, backup: null })), failed: [] };
     }
-    const { code, stdout, stderr } = await this.#command(COMMANDS[mend.kind](mend));
+    const { code, stdout, stderr } = await this.#command(COMMANDS[repair.kind](repair));
     const { data: report } = Changes.safeParse(parsed(stdout));
     if (report === undefined) {
-      throw new GateError("unavailable", `Cannot mend the finding: ${reasonIn(stderr, code)}`);
+      throw new GateError("unavailable", `Cannot repair the finding: ${reasonIn(stderr, code)}`);
     }
     const lines = [...report.hosts ?? [], ...report.hooks ?? [], ...report.files ?? []];
-    const failed = lines.find(({ outcome }) => outcome === "failed");
-    if (failed) {
-      const next = failed.next ? `; ${failed.next}` : "";
-      throw new GateError("conflict", `Cannot mend the finding: ${failed.problem}${next}`);
-    }
-    return lines.flatMap(({ root, file, outcome, backup = null }) => {
-      if (file === null || outcome === "unchanged" || outcome === "not_installed") return [];
-      return [{ path: root === undefined ? file : `${root}/${file}`, backup }];
-    });
+    const files = lines.filter(({ file, outcome }) => file !== null && !UNCHANGED.has(outcome))
+      .map((line) => ({ path: pathOf(line)!, backup: line.backup ?? null }));
+    const failed = lines.filter(({ outcome }) => outcome === "failed").map((line) => ({
+      name: pathOf(line) ?? line.root ?? line.host ?? null,
+      problem: line.problem ?? "unknown",
+      next: line.next ?? null,
+    }));
+    return { files, failed };
   }
 
-  #command(words: readonly string[]) {
-    const { environment: { home }, port, env } = this.#options;
-    return runSelf(words, {
-      env: { ...env, GATE_HOME: home, GATE_PORT: String(port) },
+  async #command(words: readonly string[]) {
+    const { environment: { home }, port, env, secretVariables, run = runSelf } = this.#options;
+    const secret = new Set(await secretVariables());
+    const open = Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)));
+    return await run(words, {
+      env: { ...open, GATE_HOME: home, GATE_PORT: String(port) },
       cwd: home,
       timeout_ms: LIMIT_MS,
       signal: this.#ending.signal,
@@ -127,17 +171,18 @@ export class Doctor {
 
 /** The command of each change. Its words come from this table and from the list of hosts alone. */
 const COMMANDS = {
-  host: (mend: Mend) =>
-    mend.kind !== "host" ? [] : [
+  host: (repair: Repair) =>
+    repair.kind !== "host" ? [] : [
       "global-setup",
       "--json",
-      ...["--host", mend.host],
-      ...mend.enforce ? ["--enforce"] : [],
+      ...["--host", repair.host],
+      ...repair.enforce ? ["--enforce"] : [],
     ],
   instructions: () => ["update-instructions", "--all", "--json"],
 };
 
 const Change = z.looseObject({
+  host: z.string().optional(),
   root: z.string().optional(),
   file: z.string().nullable(),
   outcome: z.string(),
@@ -152,6 +197,13 @@ const Changes = z.looseObject({
   hooks: z.array(Change).optional(),
   files: z.array(Change).optional(),
 });
+
+/** Outcomes without a changed file. */
+const UNCHANGED: ReadonlySet<string> = new Set(["unchanged", "not_installed", "failed"]);
+
+function pathOf({ root, file }: z.infer<typeof Change>): string | null {
+  return root === undefined || file === null ? file : `${root}/${file}`;
+}
 
 function parsed(text: string): unknown {
   try {

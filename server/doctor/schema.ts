@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** A change that the daemon makes for a finding. None of them lets an agent do more. */
-export const Mend = z.discriminatedUnion("kind", [
+export const Repair = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("home"),
   }).describe("take the data folder, the tokens and the keys away from other users"),
@@ -14,7 +14,7 @@ export const Mend = z.discriminatedUnion("kind", [
     kind: z.literal("instructions"),
   }).describe("update the instructions for agents in all projects"),
 ]);
-export type Mend = z.infer<typeof Mend>;
+export type Repair = z.infer<typeof Repair>;
 
 /** A page of the dashboard on which a person resolves a finding, with a proof where one is needed. */
 export const Remedy = z.strictObject({
@@ -30,7 +30,7 @@ export const Finding = z.strictObject({
   level: z.enum(["ok", "warning", "problem"]),
   message: z.string(),
   fix: z.string().nullable().describe("the command that fixes it, or null"),
-  mend: z.union([Mend, Remedy]).nullable().describe(
+  repair: z.union([Repair, Remedy]).nullable().describe(
     "how the dashboard fixes it; null if only a terminal can",
   ),
 });
@@ -51,9 +51,9 @@ export const DoctorState = z.strictObject({
 });
 export type DoctorState = z.infer<typeof DoctorState>;
 
-/** A file that a mend changed. */
-const MendedFile = z.strictObject({ path: z.string(), backup: z.string().nullable() });
+/** A file that a repair changed. */
+const RepairedFile = z.strictObject({ path: z.string(), backup: z.string().nullable() });
 
-/** The outcome of a mend. */
-export const Mended = z.strictObject({ files: z.array(MendedFile) });
-export type Mended = z.infer<typeof Mended>;
+/** The outcome of a repair. */
+export const Repaired = z.strictObject({ files: z.array(RepairedFile) });
+export type Repaired = z.infer<typeof Repaired>;

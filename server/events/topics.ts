@@ -38,7 +38,7 @@ const TOPICS: Partial<Record<AuditType, Topic[]>> = {
   "block.removed": ["risk", "sessions"],
   "quota.reached": ["risk", "sessions"],
   "monitor.terminated": ["agents"],
-  "machine.mended": ["agents"],
+  "machine.repaired": ["agents"],
 };
 
 /** The messages about an audit event, one for each topic that it belongs to. */

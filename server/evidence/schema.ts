@@ -41,7 +41,7 @@ export const AuditType = z.enum([
   "route.removed",
   "monitor.terminated",
   "contents.dropped",
-  "machine.mended",
+  "machine.repaired",
 ]);
 export type AuditType = z.infer<typeof AuditType>;
 

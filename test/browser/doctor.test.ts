@@ -57,7 +57,10 @@ test("a button takes the tokens away from other users, and the checks run again"
   await row.getByRole("button", { name: "Make it private" }).click();
   await row.waitFor({ state: "detached" });
   expect(statSync(token).mode & 0o777).toBe(0o600);
-  const { items } = await stage.api("GET", "/api/audit/events?project=machine&type=machine.mended");
+  const { items } = await stage.api(
+    "GET",
+    "/api/audit/events?project=machine&type=machine.repaired",
+  );
   expect(items[0]).toMatchObject({
     actor: { kind: "reviewer" },
     data: { kind: "home", files: [token] },
@@ -67,9 +70,9 @@ test("a button takes the tokens away from other users, and the checks run again"
 test("buttons write an agent host's entry and its hooks, once each, by keyboard", async () => {
   const region = await checks();
   const entry = rowOf(region, "Cursor has no entry for gate");
-  const mend = entry.getByRole("button", { name: "Write the entry" });
-  await mend.focus();
-  await mend.press("Enter");
+  const repair = entry.getByRole("button", { name: "Write the entry" });
+  await repair.focus();
+  await repair.press("Enter");
   await entry.waitFor({ state: "detached" });
   const file = join(user, ".cursor", "mcp.json");
   expect(Object.keys(JSON.parse(readFileSync(file, "utf8")).mcpServers)).toEqual(["gate"]);
@@ -108,17 +111,17 @@ test("a finding for a terminal shows the exact command, and copies it", async ()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("gate proof set");
 });
 
-test("the daemon mends only what its table names, and only for a reviewer", async () => {
-  const mend = (body: unknown, scope = "reviewer") =>
-    stage.api("POST", "/api/doctor/mends", body, scope).then(
+test("the daemon repairs only what its table names, and only for a reviewer", async () => {
+  const repair = (body: unknown, scope = "reviewer") =>
+    stage.api("POST", "/api/doctor/repairs", body, scope).then(
       () => "done",
       ({ message }) => message,
     );
-  expect(await mend({ kind: "home" }, "viewer")).toMatch(/^403/);
-  expect(await mend({ kind: "home" }, "agent")).toMatch(/^403/);
-  expect(await mend({ kind: "host", host: "--remove", enforce: false })).toMatch(/^400/);
-  expect(await mend({ kind: "home", path: "/etc" })).toMatch(/^400/);
-  expect(await mend({ kind: "shell" })).toMatch(/^400/);
+  expect(await repair({ kind: "home" }, "viewer")).toMatch(/^403/);
+  expect(await repair({ kind: "home" }, "agent")).toMatch(/^403/);
+  expect(await repair({ kind: "host", host: "--remove", enforce: false })).toMatch(/^400/);
+  expect(await repair({ kind: "home", path: "/etc" })).toMatch(/^400/);
+  expect(await repair({ kind: "shell" })).toMatch(/^400/);
 });
 
 test.each([["light", 390], ["light", 1440], ["dark", 1024]] as const)(

@@ -41,7 +41,7 @@ export const TYPES: Record<AuditType, string> = {
   "route.removed": "Route removed",
   "monitor.terminated": "Process terminated",
   "contents.dropped": "Old contents dropped",
-  "machine.mended": "Finding of the checks mended",
+  "machine.repaired": "Finding of the checks repaired",
 };
 
 /** Names an event in words: a person approves and rejects, the policy allows and blocks. */

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { DoctorState, Finding, Mend, Remedy } from "../../server/doctor/schema.ts";
+import type { DoctorState, Finding, Remedy, Repair } from "../../server/doctor/schema.ts";
 import { Button } from "../parts/button.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -14,7 +14,7 @@ import { useAddress } from "../state/address.ts";
 import { api, explain, unwrap } from "../state/client.ts";
 import { useBusy } from "../state/read.ts";
 
-/** The findings of `gate doctor`, each with a button that mends it or the command for a terminal. */
+/** The findings of `gate doctor`, each with a button that repairs it or the command for a terminal. */
 export function DoctorSettings() {
   const { state, problem, busy, check } = useDoctor();
   const findings = state?.report?.findings ?? null;
@@ -28,7 +28,7 @@ export function DoctorSettings() {
       <Problem problem={problem} />
       {findings === null
         ? problem === null && <Skeleton lines={4} />
-        : <Findings findings={findings} onMended={check} />}
+        : <Findings findings={findings} onRepaired={check} />}
       <div class="room-buttons">
         <Button busy={busy} onClick={check}>{busy ? "Checking" : "Check again"}</Button>
         {state?.checked_at && (
@@ -41,7 +41,7 @@ export function DoctorSettings() {
   );
 }
 
-/** The newest report. The first visit, and each mend, runs the checks. */
+/** The newest report. The first visit, and each repair, runs the checks. */
 function useDoctor() {
   const state = useSignal<DoctorState | null>(null);
   const problem = useSignal<string | null>(null);
@@ -70,7 +70,7 @@ function isOld(state: DoctorState | null): boolean {
   return at === null || Math.abs(Date.now() - Date.parse(at)) > OLD_MS;
 }
 
-function Findings({ findings, onMended }: { findings: Finding[]; onMended: () => void }) {
+function Findings({ findings, onRepaired }: { findings: Finding[]; onRepaired: () => void }) {
   const open = findings.filter(({ level }) => level === "problem")
     .concat(findings.filter(({ level }) => level === "warning"));
   const good = findings.filter(({ level }) => level === "ok");
@@ -86,7 +86,7 @@ function Findings({ findings, onMended }: { findings: Finding[]; onMended: () =>
       )}
       <ul class="room-list" aria-label="Findings">
         {open.map((one) => (
-          <FindingRow key={`${one.check} ${one.message}`} finding={one} onMended={onMended} />
+          <FindingRow key={`${one.check} ${one.message}`} finding={one} onRepaired={onRepaired} />
         ))}
       </ul>
       <details class="settings-good">
@@ -112,8 +112,8 @@ const LEVELS = {
   problem: { icon: "octagon", tone: "danger", word: "problem" },
 } as const;
 
-function FindingRow({ finding, onMended }: { finding: Finding; onMended: () => void }) {
-  const { check, level, message, fix, mend } = finding;
+function FindingRow({ finding, onRepaired }: { finding: Finding; onRepaired: () => void }) {
+  const { check, level, message, fix, repair } = finding;
   const { icon, tone, word } = LEVELS[level];
   return (
     <li class="room-row settings-finding">
@@ -127,10 +127,10 @@ function FindingRow({ finding, onMended }: { finding: Finding; onMended: () => v
         </p>
         <Text as="p" value={message} />
       </div>
-      {mend?.kind === "page"
-        ? <PageLink remedy={mend} />
-        : mend && <MendButton mend={mend} onMended={onMended} />}
-      {fix !== null && <Fix fix={fix} isOnly={mend === null} />}
+      {repair?.kind === "page"
+        ? <PageLink remedy={repair} />
+        : repair && <RepairButton repair={repair} onRepaired={onRepaired} />}
+      {fix !== null && <Fix fix={fix} isOnly={repair === null} />}
     </li>
   );
 }
@@ -169,25 +169,25 @@ function PageLink({ remedy: { page, project } }: { remedy: Remedy }) {
   return <a class="button button-plain" href={href}>Open {name}</a>;
 }
 
-function MendButton({ mend, onMended }: { mend: Mend; onMended: () => void }) {
+function RepairButton({ repair, onRepaired }: { repair: Repair; onRepaired: () => void }) {
   const { busy, run } = useBusy();
   const change = () =>
     void run(async () => {
       try {
-        const { files } = await unwrap(api().api.doctor.mends.$post({ json: mend }));
+        const { files } = await unwrap(api().api.doctor.repairs.$post({ json: repair }));
         announce({ text: said(files), tone: "ok" }, null);
-        onMended();
+        onRepaired();
       } catch (error) {
         announce({ text: explain(error), tone: "danger" }, null);
       }
     });
-  return <Button kind="primary" busy={busy.value} onClick={change}>{verbOf(mend)}</Button>;
+  return <Button kind="primary" busy={busy.value} onClick={change}>{verbOf(repair)}</Button>;
 }
 
-function verbOf(mend: Mend): string {
-  if (mend.kind === "home") return "Make it private";
-  if (mend.kind === "instructions") return "Update the instructions";
-  return mend.enforce ? `Install the hooks` : `Write the entry`;
+function verbOf(repair: Repair): string {
+  if (repair.kind === "home") return "Make it private";
+  if (repair.kind === "instructions") return "Update the instructions";
+  return repair.enforce ? `Install the hooks` : `Write the entry`;
 }
 
 function said(files: { path: string; backup: string | null }[]): string {

@@ -47,7 +47,7 @@ test("a lost state of the guarded files is told, and only the passphrase lifts i
     level: "warning",
     message: `a session of "web" is blocked: ${block.reason}`,
     fix: expect.stringContaining(`gate session unblock ${block.session_id} --project web`),
-    mend: { kind: "page", page: "remediation", project: "web" },
+    repair: { kind: "page", page: "remediation", project: "web" },
   });
 
   const unblock = ["session", "unblock", block.session_id];
@@ -95,7 +95,7 @@ test("a reached quota and the block of an agent are told by status and doctor", 
     level: "warning",
     message: expect.stringContaining("reached the quota maxRefusedBytesPerSession of 65536"),
     fix: "gate session list --project web",
-    mend: { kind: "page", page: "sessions", project: "web" },
+    repair: { kind: "page", page: "sessions", project: "web" },
   });
   expect(status).toContain('Every session of the agent "agent" is blocked');
   expect(status).toContain("gate session unblock agent");

@@ -45,7 +45,7 @@ test("under --auth none every command says that whoever reaches the port can app
     level: "warning",
     message: open,
     fix: "gate daemon restart",
-    mend: null,
+    repair: null,
   });
   const write = JSON.stringify({ tool: "write_file", input: { path: "a.md", content: "a" } });
   const held = JSON.parse((await good("api", "POST", "/api/actions", "-d", write)).stdout);

@@ -24,7 +24,7 @@ type Expected = [
   level: Finding["level"],
   message: RegExp,
   fix: RegExp,
-  mend?: Finding["mend"],
+  repair?: Finding["repair"],
 ];
 
 describe("on a machine without gate data", () => {
@@ -257,7 +257,7 @@ describe("in a project with a running daemon", () => {
 
   test.each([...FAULTS, ...platform() === "win32" ? [] : POSIX_FAULTS])(
     "doctor reports %s, with a fix",
-    async (_what, plant, [check, level, message, fix, mend = null]) => {
+    async (_what, plant, [check, level, message, fix, repair = null]) => {
       plant();
       const { problems } = await diagnose(gated.terminal);
       expect(problems).toEqual([{
@@ -265,7 +265,7 @@ describe("in a project with a running daemon", () => {
         level,
         message: expect.stringMatching(message),
         fix: expect.stringMatching(fix),
-        mend,
+        repair,
       }]);
     },
   );

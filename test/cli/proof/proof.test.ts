@@ -78,7 +78,7 @@ describe("without a proof", () => {
       level: "warning",
       message: expect.stringContaining("none: nothing can be approved"),
       fix: "gate proof set",
-      mend: { kind: "page", page: "settings", project: null },
+      repair: { kind: "page", page: "settings", project: null },
     });
   });
 

@@ -140,7 +140,7 @@ describe("a terminal that has seen the newest event tells of it", () => {
       level: "problem",
       fix: "gate audit verify",
       message: expect.stringContaining('the audit log of "web" is not what it was'),
-      mend: { kind: "page", page: "audit", project: "web" },
+      repair: { kind: "page", page: "audit", project: "web" },
     });
     // It does not get used to it.
     expect((await gated.terminal.run(["audit", "verify", "--json"])).code).toBe(1);

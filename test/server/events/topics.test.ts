@@ -34,7 +34,7 @@ test.each([
   ["block.added", {}, ["risk", "sessions"]],
   ["guard.restored", {}, ["actions", "risk"]],
   ["monitor.terminated", {}, ["agents"]],
-  ["machine.mended", {}, ["agents"]],
+  ["machine.repaired", {}, ["agents"]],
   ["policy.changed", {}, ["approvals"]],
 ])("%s %j is published under %j", (type, data, topics) => {
   const told = toStreamEvents(event(type, data));

@@ -84,7 +84,7 @@ const FREE: Record<string, string> = {
   "POST /api/hooks/runs/{ticket}/result": "it reports what a started action did",
   "POST /api/policy/test": "it reads",
   "POST /api/doctor/runs": "it reads",
-  "POST /api/doctor/mends": "it only puts gate in front of agents, and closes gate's own files",
+  "POST /api/doctor/repairs": "it only puts gate in front of agents, and closes gate's own files",
   "POST /api/retention/gc": "a person accepted the retention, and nothing that is needed goes",
   "POST /api/approval-routes/test": "it reads",
   "POST /api/policy/replay": "it reads",
