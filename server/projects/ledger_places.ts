@@ -189,6 +189,6 @@ function tokenOf({ authTokenEnv }: Storage): string | null {
   const token = ownEnvironment()[authTokenEnv];
   if (token) return token;
   const message = `Cannot reach the server of the ledgers: the variable ${authTokenEnv} that ` +
-    '"storage.authTokenEnv" names is not set; set it and restart gate (gate daemon stop)';
+    '"storage.authTokenEnv" names is not set; set it and restart gate (gate daemon restart)';
   throw new GateError("unavailable", message, { fields: { server: "away" } });
 }
