@@ -11,7 +11,7 @@ interface SelfOptions {
 }
 
 /** The outcome of a command of this program; `code` is null if it could not start or was ended. */
-interface SelfRun {
+export interface SelfRun {
   code: number | null;
   stdout: string;
   stderr: string;
