@@ -86,7 +86,7 @@ async function outcomeOf(
 function requireProofs(outcomes: readonly ReviewOutcome[]): void {
   const challenges = outcomes.map(({ problem }) => challengeIn(problem));
   if (challenges.every((one) => one === null)) return;
-  // What was decided must be told, so then each refusal tells its challenge.
+  // Decided ones must be reported, so then each refusal tells its challenge.
   if (outcomes.some(({ outcome }) => outcome === "approved")) return;
   const message = "Cannot approve the actions: a person must prove each of them; " +
     "sign the challenges and send them again";

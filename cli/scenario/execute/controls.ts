@@ -68,7 +68,7 @@ function successIn(execution: Execution, scenario: Scenario): ControlRequest | n
   return null;
 }
 
-/** What the evidence tells of one request or volley. */
+/** The evidence of one request or volley, in short. */
 interface Answered {
   id?: string;
   method?: string;
@@ -101,7 +101,7 @@ function unreadStatus(scenario: Scenario, { evidence }: Execution): number | nul
   const [first] = statuses;
   const status = first?.status ?? null;
   if (status === null) return null;
-  // What is looked for stands in answers that succeed.
+  // Only answers that succeed can hold it.
   if (family === "good_case" || family === "secrets_shown") return status >= 400 ? status : null;
   const { steps = [] } = (playbook ?? {}) as { steps?: Record<string, unknown>[] };
   const isRight = exec?.expected_status === status || exec?.expected_end === "denied" ||

@@ -86,7 +86,7 @@ function rankOf(operation: Operation): number {
   const { method, path } = operation;
   const isRead = method === "GET" || method === "HEAD";
   if (isRead && operation.changes) return RESETS;
-  // What may end a login or stop the service must not cost the others their turn.
+  // A request that may end a login or stop the service must not cost the others their turn.
   if (method === "DELETE" || (!isRead && ENDING.test(path))) return 4;
   if (!path.includes("{")) return isRead ? 0 : method === "POST" ? 1 : 3;
   return isRead ? 2 : 3;

@@ -80,7 +80,7 @@ export class Pool {
     const shown = this.#known.filter((known) =>
       known.value === value && fits.some((fit) => fit(known))
     );
-    // What a login names belongs to it, whoever else is shown it.
+    // A value that a login names belongs to it, even if others are shown it.
     const named = shown.filter((known) => known.path === "" && known.made);
     if (named.length > 0) return named.every((known) => known.owner === owner);
     return shown.some((known) => known.owner === owner && known.made) &&

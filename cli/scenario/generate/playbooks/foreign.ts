@@ -212,7 +212,7 @@ export function foreignValue(
   }
   if (!learned.owned) return [];
   const as = security.length === 0 ? "nobody" : other;
-  // What a record keeps unique must be new, or the change is refused for that.
+  // A unique value must be new, or the change is refused for that.
   const request = method === "GET" ? sampleRequest(operation) : freshRequest(operation);
   const control = { ...request, name: `${owner} does it`, control: true, as: owner };
   // A number does not tell whose record it names: many are meant for everybody.

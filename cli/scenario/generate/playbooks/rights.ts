@@ -18,7 +18,7 @@ export function unevenRights(remove: Operation, operations: Operation[]): Draft[
       one.method === "GET" && one.learned && !one.path.includes("{") &&
       collectionOf(one.path) === collectionOf(remove.path, parameter)
     );
-  // What the rehearsal deleted is gone, so the list names a record that exists.
+  // The rehearsal's record is deleted, so the list names one that exists.
   if (!list || parameter === undefined) return [];
   const on = (operation: Operation) => sampleRequest(operation, { [parameter]: "{{id}}" });
   return [tell(remove, {
