@@ -152,7 +152,7 @@ function source(argv: readonly string[], call: Call, run: Runner): string {
   if (path === undefined) return "";
   const before = call.shell.positional;
   if (positional.length > 0) call.shell.positional = positional;
-  const printed = runFile(path, call, run);
+  const printed = runFile(path, call, run, positional);
   call.shell.positional = before;
   return printed;
 }

@@ -3,11 +3,18 @@ import type { Call, Runner } from "../interpret/call.ts";
 import { readOptions, spec, valuesOf } from "./options.ts";
 
 /** Runs a file as a script if its content is known; otherwise records a read. */
-export function runFile(path: string, call: Call, run: Runner): string {
+export function runFile(
+  path: string,
+  call: Call,
+  run: Runner,
+  positional: readonly string[] = [],
+): string {
   if (isWild(path)) {
     run.doubt("the file that runs is unknown", path, call);
     return ANY;
   }
+  // Without a slash, shells look for it among the programs in PATH as well.
+  if (!path.includes("/")) run.note([path, ...positional], { ...call, supposed: true }, true);
   const text = run.content(path, call);
   if (text !== null) return run.code(text, call);
   if (path.startsWith("/dev/") || path.startsWith("/proc/")) {
@@ -46,7 +53,7 @@ export function runShell(argv: readonly string[], call: Call, run: Runner): stri
   shell.positional = fromInput ? operands : rest;
   if (fromInput) return runCode(call.stdin, { ...inner, stdin: "" }, run);
   shell.program = first;
-  return runFile(first, inner, run);
+  return runFile(first, inner, run, rest);
 }
 
 /** Shells that may be dash. */

@@ -72,3 +72,30 @@ test.each([
   });
   expect(evaluateCommand(command, blocking).decision.effect).toBe("deny");
 });
+
+describe("a script that a shell may find among the programs", () => {
+  const policy = compilePolicy({
+    global: null,
+    project: {
+      defaultEffect: "allow",
+      blockedCommands: ["rm -rf", "git push"],
+      allowedCommands: ["bash build.sh", "source env.sh"],
+    },
+    override_global: false,
+  });
+  const effectOf = (command: string) => evaluateCommand(command, policy).decision.effect;
+
+  test.each([
+    "source rm -rf x",
+    ". rm -rf x",
+    "bash rm -rf x",
+    "sh -x rm -rf x",
+    "cd sub && . git push",
+    "bash -- git push --force",
+  ])("is judged as that program: %s", (command) => expect(effectOf(command)).toBe("ask"));
+
+  test.each(["bash build.sh", "source env.sh", ". ./rm -rf x", "bash ./git push"])(
+    "leaves other scripts alone: %s",
+    (command) => expect(effectOf(command)).toBe("allow"),
+  );
+});

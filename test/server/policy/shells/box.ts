@@ -228,15 +228,17 @@ export class Box {
   /** Each file with what changes when it is written. */
   #picture(): Map<string, string> {
     const found = new Map<string, string>();
+    // A name may be no UTF-8: a shell that reads a program as a script writes such files.
     const walk = (folder: string) => {
-      for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const bytes = Buffer.from(folder, "latin1");
+      for (const entry of readdirSync(bytes, { withFileTypes: true, encoding: "latin1" })) {
         const path = join(folder, entry.name);
         const name = relative(this.base, path);
         if (entry.isDirectory()) {
           found.set(name, "folder");
           walk(path);
         } else if (entry.isFile()) {
-          const { size, mtimeMs, ino, mode } = statSync(path);
+          const { size, mtimeMs, ino, mode } = statSync(Buffer.from(path, "latin1"));
           found.set(name, `${size} ${mtimeMs} ${ino} ${mode}`);
         } else found.set(name, "other");
       }
