@@ -16,7 +16,7 @@ import { useAddress } from "./state/address.ts";
 import { key, openKey } from "./state/auth.ts";
 import { loadStyles, openCode } from "./state/code.ts";
 import { bind, openKeys, useKeys } from "./state/keys.ts";
-import { openState, pending } from "./state/live.ts";
+import { openState, pending, unread } from "./state/live.ts";
 import { openTheme, turnTheme } from "./state/theme.ts";
 
 const dialog = signal<"help" | "palette" | null>(null);
@@ -193,7 +193,7 @@ function NotFoundPage() {
 
 function titleOf(path: string): string {
   const name = path.split("/")[1] || "approvals";
-  const waiting = pending.value?.length ?? 0;
+  const waiting = (pending.value?.length ?? 0) + unread.value;
   return `${waiting > 0 ? `(${waiting}) ` : ""}${name[0]!.toUpperCase()}${name.slice(1)} · gate`;
 }
 

@@ -10,7 +10,7 @@ import { speak } from "../parts/toast.tsx";
 import { count, number, plain, sentenceOf, shortHash } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
-import { daemon, loadProblem } from "../state/live.ts";
+import { daemon, loadProblem, unread } from "../state/live.ts";
 import { nameOfProject, usePending, useProject, useProjects } from "../state/project.ts";
 import { marks } from "./marks.ts";
 import { type QueueItem, useArrangement, useWide } from "./queue_items.ts";
@@ -42,7 +42,7 @@ export function Queue({ items, selected }: QueueProps) {
   const at = items.findIndex(({ id }) => id === selected);
   const first = Math.floor(Math.max(0, at) / SHOWN) * SHOWN;
   const shown = items.slice(first, first + SHOWN);
-  const rest = items.length - first - shown.length;
+  const rest = items.length + unread.value - first - shown.length;
   // Without a selected row the first one is the stop of the Tab key.
   const stop = at < 0 ? shown[0]?.id : selected;
   return (
@@ -214,7 +214,11 @@ function NoneHere() {
 function useArrivals(items: QueueItem[] | null): ReadonlySet<string> {
   const known = useRef<Set<string> | null>(null);
   const fresh = useRef(new Set<string>());
-  if (items && !known.current) known.current = new Set(items.map((item) => item.id));
+  const isPart = useRef(true);
+  if (items && isPart.current) {
+    known.current = new Set(items.map((item) => item.id));
+    isPart.current = unread.value > 0;
+  }
   const arrived = items?.filter((item) => !known.current!.has(item.id)) ?? [];
   useEffect(() => {
     if (arrived.length === 0) return;

@@ -3,8 +3,8 @@ import { Button, Key, Segmented } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { count, number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
-import { pendingByProject } from "../state/live.ts";
-import { usePending, useProject, useProjects } from "../state/project.ts";
+import { unread } from "../state/live.ts";
+import { useHeldCount, usePending, useProject, useProjects } from "../state/project.ts";
 import { marks } from "./marks.ts";
 import { type QueueItem, sortAgain, useArrangement } from "./queue_items.ts";
 
@@ -34,10 +34,8 @@ export function QueueHead({ filter, items, isLate, onMarked, onRemembered }: Hea
   const scope = address.query["scope"] === "all" ? "all" : "project";
   const pending = usePending();
   const several = useProjects().length > 1 && project !== null;
-  const shown = items.length;
-  const total = scope === "all" || !project
-    ? pending?.length ?? 0
-    : pendingByProject.value.get(project) ?? 0;
+  const shown = items.length + unread.value;
+  const total = useHeldCount(scope === "all" ? null : project);
   return (
     <header class="queue-head">
       <div class="queue-title">

@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { plain, sentenceOf } from "../parts/words.ts";
-import { pending } from "../state/live.ts";
+import { pending, unread } from "../state/live.ts";
 
 const NAME = "gate.notices";
 
@@ -39,7 +39,7 @@ function follow(): () => void {
   let known: ReadonlySet<string> | null = null;
   return effect(() => {
     const actions = pending.value;
-    if (actions === null) return;
+    if (actions === null || unread.value > 0) return;
     const added = actions.filter(({ id }) => known !== null && !known.has(id));
     known = new Set(actions.map(({ id }) => id));
     if (document.visibilityState === "visible") return;

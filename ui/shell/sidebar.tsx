@@ -7,8 +7,8 @@ import { count } from "../parts/words.ts";
 import { LockButton } from "../proof/lock_button.tsx";
 import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
-import { daemon, pendingByProject } from "../state/live.ts";
-import { usePending, useProject } from "../state/project.ts";
+import { daemon } from "../state/live.ts";
+import { useHeldCount, useProject } from "../state/project.ts";
 import { theme, turnTheme } from "../state/theme.ts";
 import { PAGES } from "./pages.ts";
 import { ProjectSwitcher } from "./project_switcher.tsx";
@@ -22,7 +22,6 @@ interface SidebarProps {
 export function Sidebar({ onHelp, onPalette }: SidebarProps) {
   const address = useAddress();
   const project = useProject();
-  const pending = usePending();
   const nav = useRef<HTMLElement>(null);
   // A narrow window has room for a part of the links.
   useEffect(() => {
@@ -31,7 +30,7 @@ export function Sidebar({ onHelp, onPalette }: SidebarProps) {
       inline: "nearest",
     });
   }, [address.path]);
-  const waiting = project ? pendingByProject.value.get(project) ?? 0 : pending?.length ?? 0;
+  const waiting = useHeldCount(project);
   return (
     <header class="sidebar">
       <ProjectSwitcher />

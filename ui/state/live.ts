@@ -1,4 +1,4 @@
-import { computed, type Signal, signal } from "@preact/signals";
+import { batch, computed, type Signal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import type { StreamEvent } from "../../server/events/schema.ts";
@@ -15,8 +15,11 @@ export const daemon = signal<DaemonStatus | null>(null);
 /** The workspaces: named sets of projects. */
 export const workspaces = signal<Workspace[] | null>(null);
 
-/** The held actions of all projects, oldest first. */
+/** The held actions of all projects, oldest first; at first only the oldest ones of a long queue. */
 export const pending = signal<Action[] | null>(null);
+
+/** The number of held actions that `pending` lacks, while only the oldest ones are read. */
+export const unread = signal(0);
 
 /** Why the last load of the queue failed; null after a successful load. */
 export const loadProblem = signal<string | null>(null);
@@ -168,13 +171,35 @@ const machine = new Pace(loadMachine);
 
 async function loadQueue(): Promise<void> {
   try {
-    const { items } = await unwrap(api().api.global.approvals.pending.$get({ query: {} }));
-    pending.value = [...items].sort(byAge);
-    loadProblem.value = null;
+    const { items, more } = await readHeld();
+    batch(() => {
+      pending.value = items;
+      unread.value = more;
+      loadProblem.value = null;
+    });
+    if (more > 0) queue.ask();
   } catch (error) {
     loadProblem.value = explain(error);
   }
 }
+
+// The first card needs the oldest actions only, unless the address narrows or sorts the queue.
+async function readHeld(): Promise<{ items: Action[]; more: number }> {
+  const { global } = api().api;
+  if (pending.peek() === null && location.search === "") {
+    const query = { status: "pending", order: "oldest", limit: String(FIRST_READ) } as const;
+    const [{ items, next_cursor }, { count }] = await Promise.all([
+      unwrap(global.actions.$get({ query })),
+      unwrap(global.approvals.count.$get({ query: {} })),
+    ]);
+    if (next_cursor === null) return { items: items.toSorted(byAge), more: 0 };
+    return { items: items.toSorted(byAge), more: Math.max(1, count - items.length) };
+  }
+  const { items } = await unwrap(global.approvals.pending.$get({ query: {} }));
+  return { items: items.toSorted(byAge), more: 0 };
+}
+
+const FIRST_READ = 40;
 
 async function loadMachine(): Promise<void> {
   try {

@@ -3,7 +3,7 @@ import type { Action } from "../../server/actions/schema.ts";
 import type { HubProject } from "../../server/projects/schema.ts";
 import type { Workspace } from "../../server/workspaces/schema.ts";
 import { useAddress } from "./address.ts";
-import { daemon, pending, workspaces } from "./live.ts";
+import { daemon, pending, pendingByProject, unread, workspaces } from "./live.ts";
 
 /** The selected project; null means all. The only project is selected by default. */
 export function useProject(): string | null {
@@ -31,6 +31,12 @@ export function useProjects(): HubProject[] {
 /** The name of a project; its id until the projects are loaded. */
 export function nameOfProject(id: string): string {
   return daemon.value?.projects.find((project) => project.id === id)?.name ?? id;
+}
+
+/** The number of held actions of a project, or of the selected workspace; 0 until it is known. */
+export function useHeldCount(project: string | null): number {
+  const all = usePending()?.length ?? 0;
+  return (project ? pendingByProject.value.get(project) ?? 0 : all) + unread.value;
 }
 
 /** The held actions in the projects of the selected workspace; null until loaded. */
