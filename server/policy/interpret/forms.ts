@@ -86,7 +86,8 @@ function whyStrange(part: WordPart, is_first: boolean, quoted: boolean): string 
     case "ExtendedGlob":
       return PLAIN_GLOB.test(part.pattern) ? null : "zsh may run code in this glob";
     case "ParameterExpansion":
-      return isPlainParameter(part) ? null : REPEATED;
+      if (!isPlainParameter(part)) return REPEATED;
+      return !quoted && GROUPS.test(text.replace(QUOTED, "")) ? IN_BRACES : null;
     case "CommandExpansion":
       return text.startsWith("${") ? "shells read these braces differently" : null;
     case "ArithmeticExpansion":
@@ -108,6 +109,10 @@ const PLAIN_GLOB = /^[\w.*?/-]*(\|[\w.*?/-]*)+$/;
 function escapes(text: string): boolean {
   return /\\[xXuUc0-7]/.test(text.replaceAll("\\\\", ""));
 }
+
+/** A parenthesis that begins no substitution: `${x==(command)}` runs the command in zsh. */
+const GROUPS = /(?<![$(])\(/;
+const IN_BRACES = "zsh may run code in these parentheses";
 
 /** Whether an odd number of backslashes stands before the last quote, which fish then takes as text. */
 function isOpenEnded(text: string): boolean {

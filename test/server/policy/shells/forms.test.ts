@@ -140,6 +140,11 @@ const ACTING: Record<string, string[]> = {
     "function f {\ncanary\n}",
   ],
   zsh: [
+    ": ${y==(canary x)}",
+    "y=1; : ${y:+=(canary x)}",
+    "y=1; : ${y/1/=(canary)}",
+    ": ${y:-*(e:canary:)}",
+    ": ${y:-${z:-=(canary)}}",
     "x=a.txt; echo .env | read x; cat $x",
     "x=ls; echo canary | read x; $x",
     "x=a.txt; echo | { x=.env; }; cat $x",
