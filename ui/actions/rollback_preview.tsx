@@ -63,6 +63,7 @@ function Plan({ result, detail }: { result: RollbackResult; detail: ActionDetail
         ? (
           <div class="file">
             <Diff
+              path={detail.path}
               before={detail.after?.text ?? null}
               after={detail.before?.text ?? null}
               mode="unified"

@@ -61,6 +61,7 @@ export function CheckPane({ review, detail, mode }: PaneProps & { mode: DiffMode
         ? (
           <div class="file">
             <Diff
+              path={detail.command === null ? detail.path : "command.sh"}
               before={lines(editableOf(detail) ?? "")}
               after={lines(review.draft.value ?? "")}
               mode={mode}

@@ -103,6 +103,7 @@ function LastApproved({ detail, approved }: ApprovedProps) {
         : (
           <div class="file">
             <Diff
+              path={detail.path}
               before={before.value.text}
               after={text}
               mode="unified"

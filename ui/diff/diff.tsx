@@ -2,11 +2,14 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { More } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
+import type { Colours } from "./colours.ts";
 import { createDiff, type DiffModel, type Line, type Part } from "./diff_model.ts";
 
 export type DiffMode = "unified" | "split";
 
 interface DiffProps {
+  /** The file's path, which tells its language; without one the text has no colours. */
+  path?: string | null;
   before: string | null;
   after: string | null;
   mode: DiffMode;
@@ -24,12 +27,13 @@ const MORE_LINES = 5000;
 
 /** A diff as a table. It shows every changed line, or the number of lines not shown yet. */
 export default function Diff(
-  { before, after, mode, caption, skips_blanks = false, onClick, onShown }: DiffProps,
+  { path = null, before, after, mode, caption, skips_blanks = false, onClick, onShown }: DiffProps,
 ) {
   const model = useMemo(
     () => createDiff(before, after, { skips_blanks }),
     [before, after, skips_blanks],
   );
+  const colours = useColours(path, before, after);
   const [limit, setLimit] = useState(FIRST_LINES);
   const { parts, left } = useMemo(() => take(model.parts, limit, mode), [model, limit, mode]);
   useEffect(() => onShown?.(model, left === 0 && model.respaced === 0), [model, left]);
@@ -46,7 +50,13 @@ export default function Diff(
         </colgroup>
         <Head mode={mode} />
         {parts.map(({ part, rows }, at) => (
-          <PartView key={`${at}:${part.fold}`} part={part} rows={rows} mode={mode} />
+          <PartView
+            key={`${at}:${part.fold}`}
+            part={part}
+            rows={rows}
+            mode={mode}
+            colours={colours}
+          />
         ))}
       </table>
       {left > 0 && (
@@ -59,6 +69,42 @@ export default function Diff(
     </div>
   );
 }
+
+/** The colours of both sides. The diff is there first, and they follow. */
+interface Coloured {
+  before: Colours[] | null;
+  after: Colours[] | null;
+  cut: typeof import("./colours.ts").cutByColour;
+}
+
+function useColours(
+  path: string | null,
+  before: string | null,
+  after: string | null,
+): Coloured | null {
+  const [colours, setColours] = useState<Coloured | null>(null);
+  useEffect(() => {
+    if (path === null) return;
+    let isLate = false;
+    const read = async () => {
+      const { coloursOf, cutByColour: cut } = await import("./colours.ts");
+      const first = before === null ? null : await coloursOf(path, before);
+      const second = after === null ? null : await coloursOf(path, after);
+      if (!isLate && (first ?? second) !== null) setColours({ before: first, after: second, cut });
+    };
+    // Without colours the text is the same.
+    const timer = setTimeout(() => void read().catch(() => {}), AFTER_MS);
+    return () => {
+      isLate = true;
+      clearTimeout(timer);
+      setColours(null);
+    };
+  }, [path, before, after]);
+  return colours;
+}
+
+/** The page is drawn and answers keys before it colours. */
+const AFTER_MS = 50;
 
 const COLUMNS = {
   unified: ["col-number", "col-number", "col-sign", "col-text"],
@@ -78,7 +124,12 @@ function Head({ mode }: { mode: DiffMode }) {
   );
 }
 
-function PartView({ part, rows, mode }: ShownPart & { mode: DiffMode }) {
+interface PartProps extends ShownPart {
+  mode: DiffMode;
+  colours: Coloured | null;
+}
+
+function PartView({ part, rows, mode, colours }: PartProps) {
   const [open, setOpen] = useState(false);
   if (part.fold !== null && !open) {
     return (
@@ -95,14 +146,18 @@ function PartView({ part, rows, mode }: ShownPart & { mode: DiffMode }) {
   }
   if (mode === "unified") {
     const lines = part.lines.slice(0, rows);
-    return <tbody>{lines.map((line, at) => <UnifiedRow key={at} line={line} />)}</tbody>;
+    return (
+      <tbody>
+        {lines.map((line, at) => <UnifiedRow key={at} line={line} colours={colours} />)}
+      </tbody>
+    );
   }
   return (
     <tbody>
       {pairs(part.lines).slice(0, rows).map(([left, right], at) => (
         <tr key={at}>
-          <Side line={left} side="a" />
-          <Side line={right} side="b" />
+          <Side line={left} side="a" colours={colours} />
+          <Side line={right} side="b" colours={colours} />
         </tr>
       ))}
     </tbody>
@@ -111,20 +166,31 @@ function PartView({ part, rows, mode }: ShownPart & { mode: DiffMode }) {
 
 const SIGNS: Record<Line["kind"], string> = { same: "", add: "+", del: "-", note: "" };
 
-function UnifiedRow({ line }: { line: Line }) {
+interface LineProps {
+  line: Line;
+  colours: Coloured | null;
+}
+
+function UnifiedRow({ line, colours }: LineProps) {
   return (
     <tr class={`line-${line.kind}`}>
       <td class="line-number">{line.a}</td>
       <td class="line-number">{line.b}</td>
       <td class="line-sign">{SIGNS[line.kind]}</td>
       <td class="line-text">
-        <DiffLine line={line} />
+        <DiffLine line={line} colours={colours} />
       </td>
     </tr>
   );
 }
 
-function Side({ line, side }: { line: Line | null; side: "a" | "b" }) {
+interface SideProps {
+  line: Line | null;
+  side: "a" | "b";
+  colours: Coloured | null;
+}
+
+function Side({ line, side, colours }: SideProps) {
   if (!line) {
     return (
       <>
@@ -137,7 +203,7 @@ function Side({ line, side }: { line: Line | null; side: "a" | "b" }) {
     <>
       <td class={`line-number line-${line.kind}`}>{line[side]}</td>
       <td class={`line-text line-${line.kind}`}>
-        <DiffLine line={line} />
+        <DiffLine line={line} colours={colours} />
       </td>
     </>
   );
@@ -179,34 +245,58 @@ function real(lines: (Line | null)[]): number {
 }
 
 /** One line of a diff with its changed parts marked. */
-function DiffLine({ line }: { line: Line }) {
+function DiffLine({ line, colours }: LineProps) {
   if (line.kind === "note") return <span class="line-note">{line.text}</span>;
   if (line.text === "") return <br />;
-  if (line.marks.length === 0) return <Text value={line.text} code />;
+  const own = ofLine(line, colours);
+  if (line.marks.length === 0 && own.length === 0) return <Text value={line.text} code />;
   return (
     <>
-      {stretches(line).map(([text, marked], at) =>
-        marked
-          ? (
-            <mark key={at}>
-              <Text value={text} code />
-            </mark>
-          )
-          : <Text key={at} value={text} code />
-      )}
+      {stretches(line).map(({ text, from, marked }) => {
+        const pieces = own.length === 0
+          ? <Text key={from} value={text} code />
+          : colours!.cut(text, from, own).map((piece, at) =>
+            piece.colour === null
+              ? <Text key={at} value={piece.text} code />
+              : (
+                <span key={at} class={`code-${piece.colour}`}>
+                  <Text value={piece.text} code />
+                </span>
+              )
+          );
+        return marked ? <mark key={from}>{pieces}</mark> : pieces;
+      })}
     </>
   );
 }
 
-function stretches(line: Line): [string, boolean][] {
-  const found: [string, boolean][] = [];
+function ofLine({ kind, a, b, text }: Line, colours: Coloured | null): Colours {
+  if (colours === null || text.length > MOST_COLOURED) return [];
+  if (kind === "del") return colours.before?.[a! - 1] ?? [];
+  return colours.after?.[b! - 1] ?? [];
+}
+
+/** A longer line is data. */
+const MOST_COLOURED = 1_000;
+
+interface Stretch {
+  text: string;
+  from: number;
+  marked: boolean;
+}
+
+function stretches(line: Line): Stretch[] {
+  const found: Stretch[] = [];
+  const take = (from: number, to: number, marked: boolean) => {
+    if (to > from) found.push({ text: line.text.slice(from, to), from, marked });
+  };
   let from = 0;
   for (const [start, end] of line.marks) {
-    if (start > from) found.push([line.text.slice(from, start), false]);
-    found.push([line.text.slice(start, end), true]);
+    take(from, start, false);
+    take(start, end, true);
     from = end;
   }
-  if (from < line.text.length) found.push([line.text.slice(from), false]);
+  take(from, line.text.length, false);
   return found;
 }
 

@@ -162,6 +162,7 @@ function FileDiff({ file, mode, onMode, notes, onShown }: FileProps) {
       {Diff
         ? (
           <Diff
+            path={file.path}
             before={file.before?.text ?? null}
             after={file.after?.text ?? null}
             mode={mode}
