@@ -1,4 +1,3 @@
-import { createTransport } from "nodemailer";
 import type { Receiver } from "../../config/notifications/schema.ts";
 import { withoutLinks } from "../plain_text.ts";
 import type { Message } from "../schema.ts";
@@ -18,6 +17,8 @@ export async function sendEmail(
   { id, signal, timeout_ms }: Sending,
 ): Promise<void> {
   const { host, security = "tls", port = PORTS[security], user } = smtp;
+  // Loaded here, because it is an eighth of the daemon's code and most people send no mail.
+  const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     host: host.replaceAll(/^\[|\]$/g, ""),
     port,

@@ -21,8 +21,31 @@ function setUp() {
   return { world, due, pass, note };
 }
 
-test("after a few requests nothing is given back, nor even waited for", () => {
+/** The same after the memory of the start has been given back. */
+function setUpStarted() {
+  const set = setUp();
+  set.note(1);
+  set.pass(20_000);
+  set.world.released = 0;
+  return set;
+}
+
+test("the memory of the start is given back in the first pause after a request", () => {
   const { world, due, pass, note } = setUp();
+  pass(60_000);
+  expect(world.released).toBe(0);
+  note(1);
+  pass(15_000);
+  note(1);
+  pass(15_000);
+  expect(world.released).toBe(0);
+  pass(5_000);
+  expect(world.released).toBe(1);
+  expect(due).toEqual([]);
+});
+
+test("after a few requests nothing is given back, nor even waited for", () => {
+  const { world, due, pass, note } = setUpStarted();
   note(49);
   expect(due).toEqual([]);
   pass(60_000);
@@ -30,7 +53,7 @@ test("after a few requests nothing is given back, nor even waited for", () => {
 });
 
 test("after many it is given back once, in the first pause", () => {
-  const { world, due, pass, note } = setUp();
+  const { world, due, pass, note } = setUpStarted();
   note(50);
   for (let turn = 0; turn < 20; turn++) {
     pass(15_000);
