@@ -51,6 +51,7 @@ export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
       if (!child && takeTurn(place.home, around.pid)) {
         hasTurn = true;
         await clear();
+        await prepareLibrary(place.home);
         child = startChild(launching);
       }
       await sleep(Math.min(pause, LONGEST_PAUSE_MS));
@@ -59,6 +60,15 @@ export async function launchDaemon<T>(launching: Launching<T>): Promise<T> {
   } finally {
     if (hasTurn) releaseTurn(place.home);
     child?.forget();
+  }
+}
+
+async function prepareLibrary(home: string): Promise<void> {
+  const { prepareNativeLibrary } = await import("../../server/runtime/native.ts");
+  try {
+    prepareNativeLibrary(home);
+  } catch {
+    // The daemon meets the same fault and names it.
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
@@ -27,16 +28,30 @@ export function loadNativeLibrary(): unknown {
   return holder.exports;
 }
 
+/**
+ * Keeps a missing copy of the library in this home, for a process that starts the daemon: the pages
+ * of the executable that the daemon would copy from would stay in its memory, 9 MB of them.
+ */
+export function prepareNativeLibrary(home: string): void {
+  if (!EMBEDDED) return;
+  const folder = join(home, "lib");
+  if (!existsSync(fileOf(EMBEDDED.library, folder))) keepLibrary(EMBEDDED.library, folder);
+}
+
 /** The path of the library's copy, which is written when missing. @throws Error for an unsafe folder */
 export function keepLibrary(library: EmbeddedFile, folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   refuseUnsafe(folder);
-  const file = join(folder, `${library.sha256}.node`);
+  const file = fileOf(library, folder);
   if (hashOf(file) !== library.sha256) writeWhole(file, readFileSync(library.file));
   if (hashOf(file) !== library.sha256) {
     throw new Error(`Cannot load the native library: "${file}" is not the library of this release`);
   }
   return file;
+}
+
+function fileOf({ sha256 }: EmbeddedFile, folder: string): string {
+  return join(folder, `${sha256}.node`);
 }
 
 function gateHome(): string {
