@@ -102,19 +102,22 @@ export interface Insertion {
   only?: Statement;
   /** Statements that run last; `inserted` is a SELECT that finds a row only after the insert. */
   after?: (inserted: Statement) => Statement[];
+  /** Called when it is inserted and the disk may not have it yet; must not throw. */
+  on_inserted?: () => void;
 }
 
 /** Inserts an action and appends its events in one commit. Returns null if `only` did not hold. */
 export async function insertNew(
   { ledger, project_id }: ActionServices,
   row: NewRow,
-  { events, before = [], only, after }: Insertion,
+  { events, before = [], only, after, on_inserted }: Insertion,
 ): Promise<ActionRow | null> {
   const inserted = selectExisting(project_id, row.id);
   const { rows } = await ledger.commit({
     statements: [...before, insertAction(row, only), ...after?.(inserted) ?? []],
     events,
     ...only && { when: inserted },
+    on_appended: on_inserted,
   });
   const returned = rows[before.length]?.[0];
   return returned ? { ...row, seq: Number(returned.seq) } : null;

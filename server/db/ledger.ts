@@ -31,6 +31,11 @@ export interface Change {
    * has settled. For a derivable change; it must not reject.
    */
   durable_after?: Promise<void>;
+  /**
+   * Called when the events are appended and the disk may not have them yet. What it begins runs while
+   * the commit waits for the disk. It must not throw.
+   */
+  on_appended?: () => void;
 }
 
 /** The rows of each statement, and the appended events: none when `when` found no row. */

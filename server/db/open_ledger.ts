@@ -191,7 +191,9 @@ class OwnedLedger implements Ledger {
       if (last) this.#timer ??= this.#startTimer();
       return committed;
     }
-    await this.#database.syncCommitted();
+    const synced = this.#database.syncCommitted();
+    if (last) change.on_appended?.();
+    await synced;
     if (this.#mirror) await this.#mirror.note(committed.events);
     if (last) {
       this.#publishReady(last);

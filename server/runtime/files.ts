@@ -62,12 +62,48 @@ export async function applyChange(change: FileChange, fault: Fault = () => {}): 
   return { made_folders };
 }
 
-/** The same, without waiting until the disk has the folder's entry. @throws GateError `conflict` */
-export async function showChange(change: FileChange, fault: Fault = () => {}): Promise<Shown> {
-  const { folder, made } = openFolder(dirname(change.path), { make: change.after !== null });
+/** The new content of a change in its temporary file, on the disk, in a folder that is held open. */
+export interface Staged {
+  folder: Folder;
+  /** The file that it will replace. */
+  old: Stats | null;
+}
+
+/** Writes the temporary file of a change whose folder exists. `showChange` or `dropStaged` ends it. */
+export async function stageChange(
+  change: Pick<FileChange, "path" | "temporary">,
+  after: NewFile,
+): Promise<Staged> {
+  const { folder } = openFolder(dirname(change.path));
+  try {
+    return { folder, old: await writeTemporary(folder, change, after) };
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+}
+
+/** Removes the temporary file of a change that is not made. */
+export function dropStaged({ folder }: Staged, temporary: string): void {
+  unlinkQuietly(folder.at(temporary));
+  folder.close();
+}
+
+/**
+ * The same as `applyChange`, without waiting until the disk has the folder's entry. It takes over
+ * what is staged. @throws GateError `conflict`
+ */
+export async function showChange(
+  change: FileChange,
+  fault: Fault = () => {},
+  staged: Staged | null = null,
+): Promise<Shown> {
+  const { folder, made } = staged
+    ? { folder: staged.folder, made: [] }
+    : openFolder(dirname(change.path), { make: change.after !== null });
   try {
     if (change.after === null) await remove(folder, change);
-    else await replace(folder, change, change.after, fault);
+    else await replace(folder, change, change.after, { fault, staged });
     await fault("renamed");
   } catch (error) {
     removeEmptyFolders(made);
@@ -117,29 +153,54 @@ async function replace(
   folder: Folder,
   change: FileChange,
   after: NewFile,
-  fault: Fault,
+  { fault, staged }: { fault: Fault; staged: Staged | null },
 ): Promise<void> {
-  const name = basename(change.path);
-  const old = regularOrNothing(folder, name);
   const temporary = folder.at(change.temporary);
-  const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  // Another program's file of that name is left alone.
+  let isOurs = staged !== null;
   try {
-    try {
-      for await (const piece of piecesOf(after.content)) await writeAll(fd, piece);
-      if (old) keepOwner(fd, old);
-      fchmodSync(fd, after.mode ?? (old ? old.mode & 0o777 : 0o666 & ~process.umask()));
-      await promisify(fsync)(fd);
-    } finally {
-      closeSync(fd);
+    if (!staged || !isLike(staged.old, regularOrNothing(folder, basename(change.path)))) {
+      if (isOurs) unlinkSync(temporary);
+      isOurs = false;
+      await writeTemporary(folder, change, after);
+      isOurs = true;
     }
     await fault("temporary");
     await expectBefore(folder, change);
     folder.check();
-    renameSync(temporary, folder.at(name));
+    renameSync(temporary, folder.at(basename(change.path)));
+  } catch (error) {
+    if (isOurs) unlinkQuietly(temporary);
+    throw error;
+  }
+}
+
+/** Whether a file that was staged for the one would get the same owner and mode for the other. */
+function isLike(one: Stats | null, other: Stats | null): boolean {
+  return one?.mode === other?.mode && one?.uid === other?.uid && one?.gid === other?.gid;
+}
+
+/** Returns the old file, whose owner and mode the temporary file has. */
+async function writeTemporary(
+  folder: Folder,
+  change: Pick<FileChange, "path" | "temporary">,
+  after: NewFile,
+): Promise<Stats | null> {
+  const old = regularOrNothing(folder, basename(change.path));
+  const temporary = folder.at(change.temporary);
+  const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  try {
+    for await (const piece of piecesOf(after.content)) await writeAll(fd, piece);
+    if (old) keepOwner(fd, old);
+    fchmodSync(fd, after.mode ?? (old ? old.mode & 0o777 : 0o666 & ~process.umask()));
+    await promisify(fsync)(fd);
   } catch (error) {
     unlinkQuietly(temporary);
     throw error;
+  } finally {
+    closeSync(fd);
   }
+  return old;
 }
 
 async function expectBefore(folder: Folder, change: FileChange): Promise<void> {

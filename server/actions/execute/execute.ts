@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { readBlob, sizeOfBlob, streamBlob } from "../../db/blobs.ts";
 import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
-import { showChange } from "../../runtime/files.ts";
+import { dropStaged, showChange, stageChange, type Staged } from "../../runtime/files.ts";
 import {
   makeFolder,
   missingFolders,
@@ -76,16 +76,73 @@ export async function executeNew(
   const running = { ...row, ...claim };
   return await asRunning(context, row.id, async () => {
     context.deadlines.soon();
-    const started = await insertNew(services, running, {
-      before,
-      only,
-      after: (inserted) => insertIntents(services.project_id, running, intents, inserted),
-      events: [...events, eventOf(running, "action.started", BY_SYSTEM)],
-    });
-    if (!started) return null;
-    const run = () => executeStarted(services, started, intents, contents);
-    return in_queue ? await run() : await serial.run(run);
+    const staging = new Staging(context, row, intents, contents);
+    try {
+      const started = await insertNew(services, running, {
+        before,
+        only,
+        after: (inserted) => insertIntents(services.project_id, running, intents, inserted),
+        events: [...events, eventOf(running, "action.started", BY_SYSTEM)],
+        on_inserted: () => staging.begin(),
+      });
+      if (!started) return null;
+      const run = () => executeStarted(services, started, intents, { at_hand: contents, staging });
+      return in_queue ? await run() : await serial.run(run);
+    } finally {
+      await staging.drop();
+    }
   });
+}
+
+/** More executions at once open their files one after the other. */
+const MOST_STAGED = 32;
+
+/**
+ * The temporary file of a write, which is written while the start of the write waits for the disk.
+ * Only a write of one file into a folder that exists: everything else is visible before its rename.
+ */
+class Staging {
+  readonly #begin: (() => Promise<Staged>) | null;
+  readonly #temporary: string;
+  #staged: Promise<Staged | null> = Promise.resolve(null);
+
+  constructor(
+    { running }: ActionContext,
+    { plan }: NewRow,
+    intents: readonly IntentRow[],
+    contents: readonly Content[],
+  ) {
+    const [intent] = intents;
+    this.#temporary = intent?.data.temporary ?? "";
+    const found = contents.find(({ sha256 }) => sha256 === intent?.after_sha256)?.content;
+    const isPlain = intents.length === 1 && intent!.data.new_folders.length === 0 &&
+      !plan?.restored_folders?.length && running.size <= MOST_STAGED;
+    this.#begin = isPlain && found instanceof Uint8Array
+      ? () =>
+        stageChange(
+          { path: intent!.path, temporary: this.#temporary },
+          { content: found, mode: intent!.data.mode },
+        )
+      : null;
+  }
+
+  begin(): void {
+    // The change itself meets the same fault and records it.
+    if (this.#begin) this.#staged = this.#begin().catch(() => null);
+  }
+
+  /** What is staged, for the change that takes it over. */
+  async take(): Promise<Staged | null> {
+    const staged = await this.#staged;
+    this.#staged = Promise.resolve(null);
+    return staged;
+  }
+
+  /** Removes what nothing took over. */
+  async drop(): Promise<void> {
+    const staged = await this.take();
+    if (staged) dropStaged(staged, this.#temporary);
+  }
 }
 
 /** Recovers an execution that a crash or a full disk interrupted. Returns the row after it. */
@@ -291,10 +348,11 @@ async function executeStarted(
   services: ActionServices,
   row: ActionRow,
   intents: readonly IntentRow[],
-  at_hand: readonly Content[] = [],
+  { at_hand = [], staging }: { at_hand?: readonly Content[]; staging?: Staging } = {},
 ): Promise<ActionRow> {
   await services.environment.fault?.("intent");
-  const outcome = await applyAll(services, row, intents, contentsOf(services, at_hand));
+  const contents = contentsOf(services, at_hand);
+  const outcome = await applyAll(services, row, intents, { contents, staging });
   await services.environment.fault?.("applied");
   // `recoverAction` finds this success again, because its record is durable after its files.
   const is_derivable = outcome.execution === "succeeded";
@@ -307,7 +365,7 @@ async function applyAll(
   services: ActionServices,
   row: ActionRow,
   intents: readonly IntentRow[],
-  contents: Contents,
+  { contents, staging }: { contents: Contents; staging?: Staging },
 ): Promise<Outcome> {
   const { fault } = services.environment;
   const done: IntentRow[] = [];
@@ -326,6 +384,7 @@ async function applyAll(
       const { made_folders, settled } = await showChange(
         { ...change, temporary: intent.data.temporary },
         fault,
+        await staging?.take(),
       );
       // The agent does not wait for the last folder: the record of the outcome does.
       last = settled;

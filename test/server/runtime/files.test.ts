@@ -18,7 +18,14 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readImage } from "../../../server/runtime/file_image.ts";
-import { applyChange, type FileChange, removeTemporary } from "../../../server/runtime/files.ts";
+import {
+  applyChange,
+  dropStaged,
+  type FileChange,
+  removeTemporary,
+  showChange,
+  stageChange,
+} from "../../../server/runtime/files.ts";
 import { missingFolders, removeEmptyFolders } from "../../../server/runtime/folder.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 
@@ -125,6 +132,53 @@ test("a step that fails before the rename leaves neither temporary file nor fold
   };
   await expect(applyChange(change("a/f", null, "x"), fail)).rejects.toThrow("no");
   expect(readdirSync(base)).toEqual([]);
+});
+
+test("a staged file is seen only when it is shown", async () => {
+  writeFileSync(join(base, "f"), "old");
+  const one = change("f", "old", "new");
+  const staged = await stageChange(one, one.after!);
+  expect(contentOf("f")).toBe("old");
+  expect(contentOf(one.temporary)).toBe("new");
+  const { made_folders, settled } = await showChange(one, () => {}, staged);
+  await settled;
+  expect(made_folders).toEqual([]);
+  expect(contentOf("f")).toBe("new");
+  expect(readdirSync(base)).toEqual(["f"]);
+});
+
+test("a staged file gets the mode that the old one has when it is shown", async () => {
+  writeFileSync(join(base, "f"), "old");
+  const one = change("f", "old", "new");
+  const staged = await stageChange(one, one.after!);
+  chmodSync(join(base, "f"), 0o600);
+  await (await showChange(one, () => {}, staged)).settled;
+  expect(contentOf("f")).toBe("new");
+  expect(lstatSync(join(base, "f")).mode & 0o777).toBe(0o600);
+  expect(readdirSync(base)).toEqual(["f"]);
+});
+
+test("what is staged is removed when it is dropped, and when the file has changed", async () => {
+  writeFileSync(join(base, "f"), "old");
+  const one = change("f", "old", "new");
+  dropStaged(await stageChange(one, one.after!), one.temporary);
+  expect(readdirSync(base)).toEqual(["f"]);
+  const staged = await stageChange(one, one.after!);
+  writeFileSync(join(base, "f"), "by hand");
+  await expect(showChange(one, () => {}, staged)).rejects.toMatchObject({ code: "conflict" });
+  expect(contentOf("f")).toBe("by hand");
+  expect(readdirSync(base)).toEqual(["f"]);
+});
+
+test("nothing is staged in a missing folder, nor where a temporary file cannot be", async () => {
+  const one = change("a/f", null, "new");
+  await expect(stageChange(one, one.after!)).rejects.toMatchObject({ code: "not_found" });
+  writeFileSync(join(base, one.temporary), "another's");
+  const other = change("f", null, "new");
+  await expect(stageChange(other, other.after!)).rejects.toMatchObject({ code: "EEXIST" });
+  await expect(applyChange(other)).rejects.toMatchObject({ code: "EEXIST" });
+  expect(readdirSync(base)).toEqual([one.temporary]);
+  expect(contentOf(one.temporary)).toBe("another's");
 });
 
 test("the image of a file has hash, size, mode and content up to the limit", async () => {

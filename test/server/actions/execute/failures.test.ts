@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { Database } from "../../../../server/db/database.ts";
 import { agent, openGate, reviewer } from "../harness.ts";
 
 /** A fault that fails the first occurrence of a step, as a full disk does. */
@@ -30,6 +31,25 @@ describe("a failing execution", () => {
       expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
     },
   );
+
+  test("a write whose start the disk does not take leaves the folder as it was", async () => {
+    const { gate, write, read } = await openGate({ files: { "a.txt": "v1" } });
+    const temporary = () => readdirSync(gate.root).filter((name) => name.startsWith(".gate-"));
+    // The first write also opens the session, in a commit of its own.
+    await write("b.txt", "x");
+    let staged: string[] = [];
+    const spy = vi.spyOn(Database.prototype, "syncLog").mockImplementationOnce(async () => {
+      // The temporary file is written while the disk is busy with the start.
+      await expect.poll(temporary).toHaveLength(1);
+      staged = temporary();
+      throw new Error("EIO");
+    });
+    onTestFinished(() => spy.mockRestore());
+    await expect(write("a.txt", "v2")).rejects.toMatchObject({ code: "unavailable" });
+    expect(staged).toHaveLength(1);
+    expect(read("a.txt")).toBe("v1");
+    expect(temporary()).toEqual([]);
+  });
 
   test("a write that fails after its rename is recorded as succeeded", async () => {
     const { fault } = failing("renamed");
