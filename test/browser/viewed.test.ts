@@ -91,6 +91,8 @@ test.each([["light", 1440], ["dark", 1024], ["light", 390]] as const)(
     await progress(page, "1 of 4 viewed");
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+    expect(await page.locator(".sidebar").evaluate((bar) => bar.getBoundingClientRect().bottom))
+      .toBe(900);
     if (GATE_SHOTS) {
       mkdirSync(GATE_SHOTS, { recursive: true });
       await page.screenshot({ path: `${GATE_SHOTS}/viewed-${scheme}-${width}.png` });

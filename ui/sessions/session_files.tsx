@@ -52,7 +52,7 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
   useLayoutEffect(() => {
     const place = wanted.value === null ? undefined : list.current?.children[wanted.value];
     if (!place) return;
-    place.scrollIntoView({ block: "start" });
+    scrollTo(place);
     wanted.value = null;
   }, [wanted.value, limit]);
   const unviewedFrom = (at: number) =>
@@ -89,9 +89,8 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
         />
       )}
       <div>
-        <p class="quiet session-count dotted">
-          <span>{count(files.length, "file")} changed</span>
-          <span>{viewed} of {files.length} viewed</span>
+        <p class="quiet session-count">
+          {count(files.length, "file")} changed · <span>{viewed} of {files.length} viewed</span>
         </p>
         <div class="session-list" ref={list}>
           {files.slice(0, limit).map((file, at) => (
@@ -117,6 +116,14 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
 
 /** A file this close to the top counts as the current one, in spite of rounding and borders. */
 const NEAR_PX = 8;
+
+/** Scrolls the pane only: `scrollIntoView` also moves what hides its overflow. */
+function scrollTo(file: Element): void {
+  const pane = file.closest<HTMLElement>("[role=region]")!;
+  const scroller = getComputedStyle(pane).overflowY === "visible" ? pane.parentElement! : pane;
+  const { top } = scroller.getBoundingClientRect();
+  scroller.scrollBy({ top: file.getBoundingClientRect().top - top - NEAR_PX / 2 });
+}
 
 /** The first file of the list whose end is below the top of what scrolls it. */
 function firstInView(list: HTMLElement | null): number {
