@@ -1,8 +1,8 @@
 import type { Action } from "../../server/actions/schema.ts";
 import type { Io } from "../io.ts";
 import { ago, columnWidths, paint, table } from "../terminal/output.ts";
-import { visibleLine } from "../terminal/visible.ts";
-import { displayWidth, fit } from "../terminal/width.ts";
+import { fitVisible, visibleLine } from "../terminal/visible.ts";
+import { displayWidth } from "../terminal/width.ts";
 import { conflictMark } from "./diff.ts";
 import { personBehind, statusOf, summarize } from "./view.ts";
 
@@ -32,9 +32,11 @@ export function actionTable(
     action.id.slice(0, length),
     ago(action.created_at, now).padStart(4),
     held ? paintRisk(io, action) : paintStatus(io, action),
-    ...held || !isOneProject ? [fit(visibleLine(action.project_id), isNarrow ? 12 : 20)] : [],
-    fit(visibleLine(personBehind(action) ?? action.agent), isNarrow ? 12 : 16),
-    ...isNarrow ? [] : [fit(visibleLine(action.tool), 20)],
+    ...held || !isOneProject
+      ? [fitVisible(visibleLine(action.project_id), isNarrow ? 12 : 20)]
+      : [],
+    fitVisible(visibleLine(personBehind(action) ?? action.agent), isNarrow ? 12 : 16),
+    ...isNarrow ? [] : [fitVisible(visibleLine(action.tool), 20)],
   ]);
   const left = columns - columnWidths(heads).reduce((sum, width) => sum + width + 2, 0);
   return table(actions.map((action, i) => {
@@ -42,7 +44,10 @@ export function actionTable(
     const summary = described.get(action.id) ?? summarize(action);
     const isToolSaid = !isNarrow || described.has(action.id) || action.command !== null;
     const what = isToolSaid ? summary : `${visibleLine(action.tool)} ${summary}`;
-    return [...heads[i]!, fit(what, Math.max(MIN_SUMMARY, left - displayWidth(mark))) + mark];
+    return [
+      ...heads[i]!,
+      fitVisible(what, Math.max(MIN_SUMMARY, left - displayWidth(mark))) + mark,
+    ];
   }));
 }
 

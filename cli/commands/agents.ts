@@ -22,7 +22,7 @@ import {
   table,
 } from "../terminal/output.ts";
 import { isConfirmed } from "../terminal/prompts.ts";
-import { visibleLine } from "../terminal/visible.ts";
+import { fitVisible, visibleLine } from "../terminal/visible.ts";
 import { fit } from "../terminal/width.ts";
 
 const ROUND_MS = 2_000;
@@ -81,7 +81,7 @@ export function createCommand(io: Io) {
       const { items } = await unwrap(client.api["agent-monitor"].history.$get({ query }));
       if (json) return printJson(io, items);
       const rows = items.map((one) => [
-        fit(visibleLine(one.session_id), 36),
+        fitVisible(visibleLine(one.session_id), 36),
         ago(one.ended_at, Date.now()).padStart(4),
         one.name,
         one.end_reason,
@@ -206,7 +206,7 @@ function sessionRow(io: Io, session: AgentSession): Record<string, string> {
   return {
     name: session.name,
     status: isWaiting ? paint(io, "yellow", word) : word,
-    place: fit(visibleLine(session.project_id ?? session.cwd ?? ""), placeWidth(io)),
+    place: fitVisible(visibleLine(session.project_id ?? session.cwd ?? ""), placeWidth(io)),
     age: session.last_activity_at === null
       ? ""
       : ago(session.last_activity_at, Date.now()).padStart(4),
@@ -214,7 +214,7 @@ function sessionRow(io: Io, session: AgentSession): Record<string, string> {
       ? ""
       : `${session.tokens_complete ? "" : "≥ "}${short(tokens.total)} tokens`,
     ports: fit([...new Set(session.ports.map(({ port }) => `:${port}`))].join(" "), 24),
-    task: fit(visibleLine(current_task ?? ""), 24),
+    task: fitVisible(visibleLine(current_task ?? ""), 24),
     context: context?.percent == null ? "" : `context ${context.percent} %`,
     cost: cost_usd === null ? "" : `$${cost_usd.toFixed(2)}`,
   };
@@ -235,7 +235,7 @@ function orphanRow(io: Io, { pid, ports, command, agent }: OrphanPort): string[]
     `left by ${agent}`,
   ];
   const room = Math.max(16, Math.min(MOST_COMMAND, columnsOf(io) - widthOf([row])));
-  return row.with(2, fit(visibleLine(command), room));
+  return row.with(2, fitVisible(visibleLine(command), room));
 }
 
 function limitRows({ name, limits, stale }: RateLimits): string[][] {

@@ -15,8 +15,7 @@ import { countBetween } from "../options.ts";
 import { openProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { rollbackError } from "../actions/rollback.ts";
-import { visibleLine, visibleText } from "../terminal/visible.ts";
-import { fit } from "../terminal/width.ts";
+import { fitVisible, visibleLine, visibleText } from "../terminal/visible.ts";
 
 /** `gate session`: the sessions of agents, their changes, and their rollback as a whole. */
 export function createCommand(io: Io) {
@@ -102,7 +101,7 @@ function addRemediation(session: Command, io: Io): void {
       const rows = found.violations.map(({ rule, action_id, why }) => [
         rule,
         action_id ?? "",
-        fit(visibleLine(why), 120),
+        fitVisible(visibleLine(why), 120),
       ]);
       print(io, found.compliant ? "The session broke no rule." : table(rows));
     });
@@ -203,7 +202,7 @@ function blockTable(blocks: Block[]): string {
     agent === null ? session_id : `agent ${visibleLine(agent).slice(0, 30)}`,
     ago(created_at, Date.now()).padStart(4),
     expires_at === null ? "until lifted" : `until ${expires_at.slice(0, 16).replace("T", " ")}Z`,
-    fit(visibleLine(reason), 120),
+    fitVisible(visibleLine(reason), 120),
   ]));
 }
 
@@ -212,8 +211,8 @@ function sessionTable(sessions: Session[]): string {
     session.id,
     ago(session.started_at, Date.now()).padStart(4),
     session.block_reason !== null ? "blocked" : session.ended_at === null ? "open" : "ended",
-    fit(visibleLine(session.agent), 16),
-    fit(visibleLine(session.host), 16),
+    fitVisible(visibleLine(session.agent), 16),
+    fitVisible(visibleLine(session.host), 16),
     `${count(session.action_count, "action")}, ${session.pending_count} held`,
     session.rollback_state === "none" ? "" : `rolled back: ${session.rollback_state}`,
   ]));

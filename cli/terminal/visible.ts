@@ -1,4 +1,5 @@
 import { HIDDEN, segments } from "../../server/shown/visible.ts";
+import { displayWidth, fit } from "./width.ts";
 
 const LINE_RUN = /(?:\n[ \t]*){20,}/g;
 
@@ -15,6 +16,22 @@ export function visibleText(text: string): string {
 export function visibleLine(text: string): string {
   return visibleText(text.replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
 }
+
+/**
+ * A visible line cut to `width` columns. The marks of look-alike words become `[look-alike]`; if one
+ * is still cut off, the line ends in it, or in `[!]` where that is too long.
+ */
+export function fitVisible(line: string, width: number): string {
+  if (displayWidth(line) <= width) return line;
+  const brief = line.replace(MARKS, BRIEF);
+  const cut = fit(brief, width);
+  if (cut.split(BRIEF).length === brief.split(BRIEF).length) return cut;
+  const mark = width < 2 * BRIEF.length ? "[!]" : BRIEF;
+  return `${fit(brief, Math.max(1, width - mark.length))}${mark}`;
+}
+
+const MARKS = /\[(?:one word, two alphabets: |a host name in another alphabet)[^\]]*\]/g;
+const BRIEF = "[look-alike]";
 
 const HIDDEN_EACH = new RegExp(HIDDEN.source, "gu");
 

@@ -1,6 +1,6 @@
 import type { Io } from "../io.ts";
 import { paint, print, rowsOf } from "../terminal/output.ts";
-import { fit } from "../terminal/width.ts";
+import { fitVisible } from "../terminal/visible.ts";
 
 /** The queue at one moment, as a person sees it. */
 export interface View {
@@ -151,7 +151,7 @@ class FullScreen implements Screen {
       ...empty,
       this.#line(""),
       ...this.#lastRows(),
-    ].slice(0, this.#height).map((row) => fit(row, this.#width));
+    ].slice(0, this.#height).map((row) => fitVisible(row, this.#width));
     const changed = rows.flatMap((row, i) =>
       row === this.#drawn[i] ? [] : moveTo(i) + CLEAR_ROW + row + NO_STYLE
     );

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { visibleJson, visibleLine, visibleText } from "../../../cli/terminal/visible.ts";
+import {
+  fitVisible,
+  visibleJson,
+  visibleLine,
+  visibleText,
+} from "../../../cli/terminal/visible.ts";
+import { displayWidth } from "../../../cli/terminal/width.ts";
 
 test.each([
   ["\x1b[2J", "[U+001B][2J"],
@@ -51,4 +57,22 @@ test("visibleJson() keeps the value", () => {
   }));
   const hostile = { "\u202Ekey": "\x9b31m\u{E0041}\u2028" };
   expect(JSON.parse(visibleJson(hostile, 0))).toEqual(hostile);
+});
+
+test.each([
+  ["src/plain.ts and more", 12, "src/plain.t…"],
+  ["pаypal.ts", 80, "pаypal[one word, two alphabets: Latin and Cyrillic].ts"],
+  ["pаypal.ts", 30, "pаypal[look-alike].ts"],
+  ["src/some/long/folder/pаypal.ts", 30, "src/some/long/fol…[look-alike]"],
+  ["pаypal-and-more", 12, "pаypal[l…[!]"],
+  [
+    "src/pаypal.ts and much more text after it",
+    70,
+    "src/pаypal[look-alike].ts and much more text after it",
+  ],
+  ["https://xn--pypal-4ve.com/a", 24, "https://xn-…[look-alike]"],
+])("%j in %i columns keeps the mark of a look-alike word", (text, width, kept) => {
+  const line = fitVisible(visibleLine(text), width);
+  expect(displayWidth(line)).toBeLessThanOrEqual(width);
+  expect(line).toBe(kept);
 });
