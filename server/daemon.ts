@@ -325,6 +325,10 @@ export class Daemon {
       ...{ now, log },
       listRoots: () => projects.listRoots(),
       listHeld: async () => await listHeldActions(await projects.listOpen()),
+      async holderOf(gate_session) {
+        const { sessions } = await projects.ofSession(gate_session);
+        return await sessions.holderOf(gate_session);
+      },
       settings: () => readSettings(home),
       statusLimits: (agent) => readStatusLine(home, agent),
       async record(project_id, event) {

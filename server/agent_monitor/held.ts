@@ -1,15 +1,19 @@
 import type { Project } from "../projects/project.ts";
 
-/** A held action, with what tells whose it is. */
-export interface HeldAction {
-  project_id: string;
-  action_id: string;
+/** What tells whose a session of gate is. */
+export interface Holder {
   /** Platform id of the host of its session. */
   host: string;
   /** The process of gate that the host started for the session; null for a hook. */
   pid: number | null;
   /** Whether the host calls the session by this id of its own. */
   isOf(named: string): boolean;
+}
+
+/** A held action, with what tells whose it is. */
+export interface HeldAction extends Holder {
+  project_id: string;
+  action_id: string;
 }
 
 const MOST = 500;

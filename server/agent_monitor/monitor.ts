@@ -9,7 +9,7 @@ import { GateError } from "../errors.ts";
 import type { ListeningPort, ProcessList, RunningProcess } from "../runtime/process_list.ts";
 import type { Agent, LimitFacts } from "./agents/agent.ts";
 import { GitStates } from "./git_states.ts";
-import type { HeldAction } from "./held.ts";
+import type { HeldAction, Holder } from "./held.ts";
 import {
   groupByProcess,
   type LeftPort,
@@ -60,6 +60,8 @@ export interface MonitorOptions {
   log: Environment["log"];
   listRoots(): Promise<{ id: string; roots: string[] }[]>;
   listHeld(): Promise<HeldAction[]>;
+  /** Whose a session of gate is; null if that is not known. @throws GateError `not_found` */
+  holderOf(gate_session: string): Promise<Holder | null>;
   settings(): Promise<MonitorSettings>;
   /** Commits an audit event to the ledger of a project, or of the machine. */
   record(project_id: string | null, event: NewEvent): Promise<void>;
@@ -86,7 +88,11 @@ const MOST_CHILDREN = 50;
 interface Round {
   at: number;
   snapshot: AgentSnapshot;
+  running: Running;
 }
+
+/** The processes by pid. */
+type Running = ReadonlyMap<number, { ppid: number }>;
 
 /** Watches the coding agents of this machine. Rests while nobody looks. */
 export class AgentMonitor {
@@ -142,7 +148,10 @@ export class AgentMonitor {
         `Cannot list the sessions of the folder "${query.cwd}": it is no absolute path`,
       );
     }
-    const { snapshot: { sessions } } = await this.#round();
+    const { snapshot: { sessions }, running } = await this.#round();
+    const holder = query.gate_session === undefined
+      ? undefined
+      : await this.#options.holderOf(query.gate_session);
     const roots = await this.#options.listRoots();
     const asked = query.project ?? (query.cwd === undefined ? null : projectAt(query.cwd, roots));
     if (query.project !== undefined && !roots.some(({ id }) => id === query.project)) {
@@ -159,7 +168,9 @@ export class AgentMonitor {
         'Cannot list the sessions of a project: none is named; add "project" or "cwd"',
       );
     }
-    const items = sessions.filter(({ agent, status, project_id }) =>
+    const items = sessions.filter(({ agent, status, project_id, session_id, pid }) =>
+      (holder === undefined ||
+        (holder !== null && isOf(holder, { agent, session_id, pid }, running))) &&
       (query.agent === undefined || agent === query.agent) &&
       (query.status === undefined || status === query.status) &&
       (scope === "all" || (asked !== null && project_id === asked))
@@ -317,7 +328,7 @@ export class AgentMonitor {
           .map(({ pid, command }) => ({ pid, command, agent, session_id }))
       ),
     };
-    this.#last = { at, snapshot };
+    this.#last = { at, snapshot, running };
     this.#tell(snapshot);
     return this.#last;
   }
@@ -488,19 +499,28 @@ function projectAt(folder: string, all: readonly { id: string; roots: string[] }
 function heldBy(
   session: LiveSession,
   held: readonly HeldAction[],
-  running: ReadonlyMap<number, { ppid: number }>,
+  running: Running,
 ): AgentSession["held"] {
-  const own = session.owner?.pid ?? null;
-  const found = held.find((one) => {
-    if (one.host !== session.agent.id) return false;
-    if (one.isOf(session.session_id)) return true;
-    for (let at = one.pid, left = 16; at !== null && own !== null && left > 0; left--) {
-      if (at === own) return true;
-      at = running.get(at)?.ppid ?? null;
-    }
-    return false;
-  });
+  const { agent: { id: agent }, session_id, owner } = session;
+  const found = held.find((one) =>
+    isOf(one, { agent, session_id, pid: owner?.pid ?? null }, running)
+  );
   return found ? { project_id: found.project_id, action_id: found.action_id } : null;
+}
+
+/** Whether a session of gate is this agent's: by the host's name for it, or by its process. */
+function isOf(
+  holder: Holder,
+  { agent, session_id, pid: own }: Pick<AgentSession, "agent" | "session_id" | "pid">,
+  running: Running,
+): boolean {
+  if (holder.host !== agent) return false;
+  if (holder.isOf(session_id)) return true;
+  for (let at = holder.pid, left = 16; at !== null && own !== null && left > 0; left--) {
+    if (at === own) return true;
+    at = running.get(at)?.ppid ?? null;
+  }
+  return false;
 }
 
 /** The processes that descend from the session's own. */

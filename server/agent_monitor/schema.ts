@@ -157,6 +157,8 @@ export const AgentSessionQuery = z.object({
     ),
   project: z.string().max(256).optional(),
   cwd: z.string().max(4096).optional().describe("a folder of the project"),
+  gate_session: z.string().min(1).max(256).optional()
+    .describe("id of a session of gate: only the agent's session that made its actions"),
 });
 export type AgentSessionQuery = z.infer<typeof AgentSessionQuery>;
 

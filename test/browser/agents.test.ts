@@ -47,6 +47,8 @@ interface ClaudeOptions {
   model?: string;
   project?: string;
   session_id?: string;
+  /** The person's first request. */
+  asks?: string;
   /** Starts a child with these words that listens on a port. */
   listens?: string;
 }
@@ -80,16 +82,20 @@ async function startClaude(options: ClaudeOptions = {}) {
   const content = [{ type: "tool_use", id: "t", name: "Bash", input: {} }];
   const message = { id: "m1", model, usage, content };
   if (cwd.length < 200) {
-    write(join(home, "projects", cwd.replaceAll(/[^A-Za-z0-9]/g, "-"), `${session_id}.jsonl`), {
-      ...{ type: "assistant", requestId: "r", timestamp: new Date().toISOString(), message },
-    });
+    const timestamp = new Date().toISOString();
+    const asked = { type: "user", timestamp, message: { role: "user", content: options.asks } };
+    write(
+      join(home, "projects", cwd.replaceAll(/[^A-Za-z0-9]/g, "-"), `${session_id}.jsonl`),
+      ...options.asks === undefined ? [] : [asked],
+      { type: "assistant", requestId: "r", timestamp, message },
+    );
   }
   return { child, pid, registered };
 }
 
-function write(path: string, json: object): void {
+function write(path: string, ...lines: object[]): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(json)}\n`);
+  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
 const cardOf = (page: Page, session = id) =>
@@ -371,3 +377,39 @@ async function alterSnapshots(page: Page, change: (json: { sessions: object[] })
     }
   });
 }
+
+test("a session's page is titled by its first request, if the config allows to show it", async () => {
+  const config = join(stage.folder, "home", "config.json");
+  const before = readFileSync(config, "utf8");
+  await startClaude({ asks: `mend the ${RTL}login page, token ghp_${"a1B2".repeat(9)}` });
+  const call = {
+    ...{ hook_event_name: "PreToolUse", session_id: id, cwd: join(stage.folder, "my-app") },
+    ...{ tool_name: "Write", tool_use_id: "t1" },
+    tool_input: { file_path: join(stage.folder, "my-app", "free", "a.ts"), content: "x" },
+  };
+  await stage.api("POST", "/api/hooks/claude-code", call, "agent");
+  const { items } = await stage.api("GET", "/api/sessions?project=my-app");
+  const path = `/sessions/${items[0].id}`;
+  const page = await stage.page(path);
+  await page.getByRole("heading", { name: "Write free/a.ts" }).waitFor();
+  try {
+    writeFileSync(
+      config,
+      JSON.stringify({ ...JSON.parse(before), agentMonitor: { showTexts: true } }),
+    );
+    await expect.poll(async () => {
+      const { items } = await stage.api("GET", "/api/agent-monitor/sessions?scope=all");
+      return items.map(({ title }: { title: string | null }) => title !== null);
+    }).toEqual([true]);
+    await page.reload();
+    const head = page.getByRole("heading", { name: /^mend the/ });
+    await head.waitFor();
+    const text = await head.innerText();
+    expect(text).toContain("[U+202E]login page");
+    expect(text).not.toContain("ghp_");
+    await page.getByText("titled by its first request, in the agent’s record").waitFor();
+    expect(await axe(page)).toEqual([]);
+  } finally {
+    writeFileSync(config, before);
+  }
+});

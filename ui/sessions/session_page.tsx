@@ -17,7 +17,13 @@ import { bind, useKeys } from "../state/keys.ts";
 import { daemon, useLive } from "../state/live.ts";
 import { nameOfProject } from "../state/project.ts";
 import { SessionRollbackPreview } from "./rollback_preview.tsx";
-import { createSessionRollback, loadSession, type SessionRecord, stateOf } from "./session.ts";
+import {
+  createSessionRollback,
+  findRequest,
+  loadSession,
+  type SessionRecord,
+  stateOf,
+} from "./session.ts";
 import { SessionBar } from "./session_bar.tsx";
 import { SessionFiles } from "./session_files.tsx";
 import { Strip } from "./strip.tsx";
@@ -178,11 +184,16 @@ function useSteps(
 function Head({ session }: { session: ListedSession }) {
   const { agent, client, project_id, started_at, pending_count, id } = session;
   const address = useAddress();
+  const request = useSignal<string | null>(null);
+  useEffect(() => {
+    // Without it the page says what it says otherwise.
+    findRequest(session).then((found) => request.value = found, () => {});
+  }, [id]);
   return (
     <header class="session-head">
       <h2 class="headline">
         <Icon name="layers" class="tool-icon" />
-        <SessionTitle session={session} />
+        <SessionTitle session={session} request={request.value} />
       </h2>
       <p class="dotted meta">
         <Text as="span" value={agent} />
@@ -192,6 +203,7 @@ function Head({ session }: { session: ListedSession }) {
           started <Ago at={started_at} said />
         </span>
         <span>{stateOf(session)}</span>
+        {request.value !== null && <span>titled by its first request, in the agent’s record</span>}
         {pending_count > 0 && <span>{count(pending_count, "action")} held</span>}
         <a href={address.href("/actions", { session_id: id })}>
           show as table

@@ -144,6 +144,25 @@ test("an action that gate holds makes its session wait for approval", async () =
   await gate.project.actions.letGo();
 });
 
+test("the session of an agent is found by the session of gate that holds its actions", async () => {
+  const { gate, machine } = await gateWithClaude();
+  machine.add(5, "gemini", { uid: OWN_UID, cwd: gate.root });
+  const call = {
+    ...{ hook_event_name: "PreToolUse", session_id: SESSION, cwd: gate.root },
+    ...{ tool_name: "Read", tool_use_id: "t1", tool_input: { file_path: "README.md" } },
+  };
+  await gate.request("POST", "/api/hooks/claude-code", call, "agent");
+  const [own] = (await gate.project.sessions.list({})).items;
+  const other = await (await gate.request("POST", "/api/sessions", { host: "codex" }, "agent"))
+    .json() as { id: string };
+  const idsOf = async (id: string) =>
+    // deno-lint-ignore no-explicit-any
+    (await ask(gate, `/sessions?gate_session=${id}`)).body.items?.map((one: any) => one.session_id);
+  expect(await idsOf(own!.id)).toEqual([SESSION]);
+  expect(await idsOf(other.id)).toEqual([]);
+  expect((await ask(gate, "/sessions?gate_session=none")).status).toBe(404);
+});
+
 test.each([["in order", true, "exit"], ["by force", false, "killed"]])(
   "a session that ended %s stays in the history, also after a restart",
   async (_how, removes, end_reason) => {
