@@ -23,9 +23,13 @@ export const ARCHIVES: Record<string, Row> = {
   ...forNames("zcat gzcat", row("reads", "-r,--recursive", { below: copyReach("recursive") })),
   bzip2: row("writes", "-c -d -f -k -q -s -t -v -z"),
   xz: row("writes", "-c -d -f -k -l -q -t -T= -v -z -S= -F= -0 -9 -e"),
-  zstd: row("writes", "-c -d -f -k -l -o=> -q -r,--recursive -t -T= -v -D= -19 --rm", {
-    below: copyReach("recursive"),
-  }),
+  zstd: row(
+    "writes",
+    "-c -d -f -k -l -o=> -q -r,--recursive -t -T= -v -D=< -19 --rm --filelist=&",
+    {
+      below: copyReach("recursive"),
+    },
+  ),
   ...forNames("7z 7za 7zr 7zz", row("none", "@ -o=> -p= -t= -m= -x= -i= -w= -y -r -bd -so -si")),
   ar: row("reads", "@ -o --output=> -M&", { lists_arguments: true }),
   unar: row("reads", "-o,-output-directory=> -f -D -d -p= -e= -q"),

@@ -104,7 +104,17 @@ function touchLists(
   for (const word of row.grammar.files ? argv.slice(1) : []) {
     if (isArgumentFile(word)) touchArguments(word.slice(1), call, run);
   }
+  for (const word of argv.slice(1)) {
+    const [, name, value] = UNKNOWN_LIST.exec(word) ?? [];
+    if (name === undefined || row.grammar.long.has(name)) continue;
+    for (const list of value === undefined ? parsed.operands : [value]) {
+      touchListed(list, call, run, how);
+    }
+  }
 }
+
+/** The name of an option that may take a list of files: `--files0`, `--include-from=list.txt`. */
+const UNKNOWN_LIST = /^--([\w-]*(?:files|list|from)[\w-]*)(?:=(.*))?$/s;
 
 /** A path whose braces and brackets the program expands itself. */
 function globbed(path: string): string {

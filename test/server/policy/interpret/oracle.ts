@@ -71,7 +71,8 @@ export class Oracle {
 export function isForbidden([program, ...args]: string[]): boolean {
   const end = args.indexOf("--");
   const options = args.slice(0, end < 0 ? undefined : end).filter((arg) => arg.startsWith("-"));
-  const short = options.filter((arg) => !arg.startsWith("--")).join("");
+  // Both programs refuse a whole command for one sign that is no option: `git push -?f`.
+  const short = options.filter((arg) => /^-[A-Za-z0-9]+$/.test(arg)).join("");
   const long = (name: string) =>
     options.some((arg) => arg.length > 3 && arg.startsWith("--") && `--${name}`.startsWith(arg));
   if (program === "rm") {
