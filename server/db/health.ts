@@ -2,12 +2,15 @@ import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { Database, isDamage } from "./database.ts";
+import type { Row, Value } from "./ledger.ts";
 import { migrate, type Migration } from "./migrate.ts";
 import { isUtf8, SCHEMA_TEXTS, TEXT_COLUMNS, textQueries } from "./texts.ts";
 
 export interface OpenOptions {
   migrations: Migration[];
   now: () => number;
+  /** Reads all texts of a large database too, in steps: several seconds for a million rows. */
+  reads_all?: boolean;
 }
 
 /**
@@ -27,10 +30,13 @@ export async function openChecked(
   }
 }
 
-async function openMigrated(path: string, { migrations, now }: OpenOptions): Promise<Database> {
+async function openMigrated(
+  path: string,
+  { migrations, now, reads_all }: OpenOptions,
+): Promise<Database> {
   const database = await Database.open(path);
   try {
-    await checkHealth(database);
+    await checkHealth(database, { reads_all });
     await migrate(database, migrations, now);
     return database;
   } catch (error) {
@@ -43,12 +49,17 @@ async function openMigrated(path: string, { migrations, now }: OpenOptions): Pro
 const QUICK_CHECK_BYTES = 16 * 1024 * 1024;
 
 /** Reads a small database once, to its end. @throws an error that `isDamage` recognizes */
-async function checkHealth(database: Database): Promise<void> {
+async function checkHealth(
+  database: Database,
+  { reads_all = false }: Pick<OpenOptions, "reads_all">,
+): Promise<void> {
   const schema = await database.all(SCHEMA_TEXTS);
   if (!schema.every(({ texts }) => isUtf8(texts!))) {
     throw new DamageError(database.path, "a name in it is not UTF-8");
   }
-  if (statSync(database.path).size > QUICK_CHECK_BYTES) return;
+  if (statSync(database.path).size > QUICK_CHECK_BYTES) {
+    return reads_all ? await requireTexts(database) : undefined;
+  }
   // As bytes: the verdict would contain a damaged name.
   const checked = "SELECT CAST(quick_check AS BLOB) AS verdict FROM pragma_quick_check(1)";
   const [row] = await database.all(checked);
@@ -66,10 +77,31 @@ async function checkHealth(database: Database): Promise<void> {
 export async function requireTexts(database: Database): Promise<void> {
   for (const { table, sql } of textQueries(await database.all(TEXT_COLUMNS))) {
     if (table === "audit") continue;
+    for await (const rows of pagesOf(database, table, sql)) {
+      if (rows.every(({ texts }) => isUtf8(texts!))) continue;
+      throw new DamageError(database.path, `a text in "${table}" is not UTF-8`);
+    }
+  }
+}
+
+/** A page of wide rows is read in one go, while nothing else runs. */
+const PAGE = 32;
+
+/** The rows of a query over a table; a table without row numbers is a summary, in one page. */
+async function* pagesOf(database: Database, table: string, sql: string): AsyncGenerator<Row[]> {
+  const [kind] = await database.all("SELECT wr FROM pragma_table_list WHERE name = ?", [table]);
+  if (kind?.wr !== 0) {
     await setImmediate();
-    const rows = await database.all(sql);
-    if (rows.every(({ texts }) => isUtf8(texts!))) continue;
-    throw new DamageError(database.path, `a text in "${table}" is not UTF-8`);
+    return yield await database.all(sql);
+  }
+  const page = `${sql.replace("SELECT ", "SELECT rowid AS at, ")}
+    WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE}`;
+  for (let at: Value = Number.MIN_SAFE_INTEGER;;) {
+    await setImmediate();
+    const rows = await database.all(page, [at]);
+    yield rows;
+    if (rows.length < PAGE) return;
+    at = rows.at(-1)!.at!;
   }
 }
 

@@ -65,6 +65,8 @@ export async function openLedger(
     const { database, moved_to } = await openChecked(join(options.folder, "ledger.db"), {
       migrations: LEDGER_MIGRATIONS,
       now: options.now,
+      // The owner may have ended because of a text that is not UTF-8.
+      reads_all: owner.was_left,
     });
     const ledger = await orClose(database, async () => {
       await requireNotMoved(database);

@@ -1,10 +1,12 @@
 import Sqlite from "libsql";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GateError } from "../errors.ts";
 
 /** Held while this process owns the databases of a folder. */
 export interface OwnerLock {
+  /** True if the last owner ended without a release: it was killed, or it crashed. */
+  was_left: boolean;
   release(): void;
 }
 
@@ -23,9 +25,11 @@ export function takeOwnership(folder: string, pid: number): OwnerLock {
     if ((cause as { code?: string }).code !== "SQLITE_BUSY") throw cause;
     throw takenError(folder, readPid(pidFile), cause);
   }
+  const was_left = existsSync(pidFile);
   writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 });
   let isHeld = true;
   return {
+    was_left,
     release() {
       // Only once: after that the file may belong to another owner.
       if (!isHeld) return;

@@ -80,6 +80,27 @@ test.each([["one byte of a text", "x".repeat(99)], ["one byte of a name", "INTEG
   },
 );
 
+test("a large database is read to its end only if its last owner was killed", async () => {
+  const path = await makeDatabase();
+  const { database } = await openChecked(path, { migrations, now });
+  const wide = { sql: "INSERT INTO a VALUES (?, ?)", args: [1, "y".repeat(40_000)] };
+  for (let left = 5; left > 0; left--) {
+    await database.batch(Array.from({ length: 100 }, () => wide));
+  }
+  await database.batch([{
+    sql: "UPDATE a SET t = CAST(x'61ff62' AS TEXT) WHERE rowid = 321",
+    args: [],
+  }]);
+  await database.close();
+  expect(statSync(path).size).toBeGreaterThan(16 * 1024 * 1024);
+  const quick = await openChecked(path, { migrations, now });
+  await quick.database.close();
+  expect(quick.moved_to).toBeNull();
+  const whole = await openChecked(path, { migrations, now, reads_all: true });
+  await whole.database.close();
+  expect(whole.moved_to).not.toBeNull();
+});
+
 test("two files damaged at the same moment get different names", async () => {
   const path = await makeDatabase();
   for (let n = 0; n < 2; n++) {

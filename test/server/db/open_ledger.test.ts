@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -75,6 +75,32 @@ test("the first event links to the zero hash, and each later event to the one be
   expect(events.map(hashOf)).toEqual(events.map(({ hash }) => hash));
   expect(published).toEqual(events);
   expect(ledger.head).toEqual({ seq: 3, hash: events[2]!.hash });
+});
+
+test("a large ledger whose daemon was killed is read whole, and a damaged one is moved aside", async () => {
+  const folder = makeFolder();
+  const { ledger } = await openIn(folder);
+  const chunk = {
+    sql: "INSERT INTO blob_chunks VALUES ('test', 'aa', ?, 'plain', zeroblob(1000000))",
+    args: [] as number[],
+  };
+  await ledger.commit({ statements: [insertBlob("aa"), insertBlob("bb")], events: [event()] });
+  for (let n = 0; n < 18; n++) {
+    await ledger.commit({ statements: [{ ...chunk, args: [n] }], events: [] });
+  }
+  await ledger.close();
+  const damaged = "UPDATE blobs SET created_at = CAST(x'61ff' AS TEXT) WHERE sha256 = 'bb'";
+  const database = await Database.open(join(folder, "ledger.db"));
+  await database.batch([{ sql: damaged, args: [] }]);
+  await database.close();
+  const after_stop = await openIn(folder);
+  expect(after_stop.moved_to).toBeNull();
+  await after_stop.ledger.close();
+  // A daemon that ends by itself takes this file away.
+  writeFileSync(join(folder, "owner.pid"), "4000000\n");
+  const after_crash = await openIn(folder);
+  expect(after_crash.moved_to).toMatch(/ledger\.db\.corrupt-/);
+  expect(after_crash.ledger.head.seq).toBe(0);
 });
 
 test("the hash is over RFC 8785 JSON and independent of the order of keys", () => {
