@@ -7,6 +7,7 @@ import { REBUILT } from "./projections.ts";
 
 /** The rows of one page, and of one commit: a content has up to 1 MiB. */
 const MOST_ROWS = 100;
+const FIRST_ROWS = 8;
 const MOST_CONTENTS = 4;
 const MOST_BYTES = 1024 * 1024;
 
@@ -157,7 +158,7 @@ async function copyTable(
       const args = columns.map((column) => row[column]!);
       add(hash, args);
       waiting.push({ sql, args });
-      bytes += args.reduce<number>((sum, arg) => sum + sizeOf(arg), 0);
+      bytes += sizeOfAll(args);
       if (bytes < MOST_BYTES) continue;
       await target.batch(waiting);
       [waiting, bytes] = [[], 0];
@@ -175,7 +176,10 @@ async function digestOf(table: Table, source: Source): Promise<string> {
   return hash.digest("hex");
 }
 
-/** All rows of a table in the order of their key. */
+/**
+ * All rows of a table in the order of their key. One page is read while nothing else runs, so the
+ * pages are small at first, and again after wide rows.
+ */
 async function* pagesOf(
   { name, columns, key, page }: Table,
   source: Source,
@@ -183,14 +187,16 @@ async function* pagesOf(
   const names = key.map(quoted).join(", ");
   const marks = key.map(() => "?").join(", ");
   let last: Value[] | null = null;
-  for (;;) {
+  for (let most = Math.min(FIRST_ROWS, page);;) {
     const rows: Row[] = await source.all(
       `SELECT ${columns.map(quoted).join(", ")} FROM ${quoted(name)}
         ${last === null ? "" : `WHERE (${names}) > (${marks})`} ORDER BY ${names} LIMIT ?`,
-      [...last ?? [], page],
+      [...last ?? [], most],
     );
     if (rows.length > 0) yield rows;
-    if (rows.length < page) return;
+    if (rows.length < most) return;
+    const bytes = rows.reduce((sum, row) => sum + sizeOfAll(Object.values(row)), 0);
+    most = bytes > MOST_BYTES ? Math.max(1, most >> 2) : Math.min(page, 2 * most);
     last = key.map((column) => rows.at(-1)![column]!);
   }
 }
@@ -200,6 +206,10 @@ function add(hash: Hash, values: readonly Value[]): void {
     value instanceof Uint8Array ? { bytes: Buffer.from(value).toString("base64") } : value
   );
   hash.update(`${JSON.stringify(texts)}\n`);
+}
+
+function sizeOfAll(values: readonly Value[]): number {
+  return values.reduce<number>((sum, value) => sum + sizeOf(value), 0);
 }
 
 function sizeOf(value: Value): number {

@@ -11,8 +11,8 @@ import {
   type Named,
 } from "./store.ts";
 
-/** Events, or actions, of one statement. */
-const PAGE = 200;
+/** Events, or actions, of one statement, during which nothing else runs: an action may have 1 MiB. */
+const PAGE = 20;
 
 /**
  * The contents that must stay: those that an unsettled action names anywhere in its row, or an action
