@@ -67,6 +67,62 @@ describe("a passphrase", () => {
       .not.toContain(PASSPHRASE);
   });
 
+  test.each([["light", 1440], ["dark", 1024], ["light", 390]] as const)(
+    "signs each of the held actions that match what is remembered, in %s at %i px",
+    async (scheme, width) => {
+      const run = (command: string) => stage.submit("run_command", { command });
+      const [first, ...same] = [
+        await run("npm publish --tag one"),
+        await run("npm publish --tag two"),
+        await run("npm publish --tag three"),
+      ];
+      const path = `/approvals?project=my-app&id=${first!.id}`;
+      const page = await stage.page("/approvals", { scheme, width });
+      await setPassphrase(page);
+      await page.goto(new URL(path, page.url()).href);
+      await page.getByRole("button", { name: "Locked: unlock" }).click();
+      await page.getByLabel("Passphrase").fill(PASSPHRASE);
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
+      await headline(page, "npm publish --tag one");
+      await settled(page);
+      await page.keyboard.press("m");
+      await page.getByRole("radio", { name: "npm publish --tag *" }).check();
+      await page.keyboard.press("Control+Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("2 held actions match. Approve them too?").waitFor();
+      const button = dialog.getByRole("button", { name: "Approve 2 actions", disabled: false });
+      await button.waitFor();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+      await page.evaluate(AXE);
+      const broken = await page.evaluate(async () => {
+        // deno-lint-ignore no-explicit-any
+        const { violations } = await (globalThis as any).axe.run();
+        return violations.map(({ id }: { id: string }) => id);
+      });
+      expect(broken).toEqual([]);
+      const { GATE_SHOTS } = globalThis.process.env;
+      if (GATE_SHOTS) await page.screenshot({ path: `${GATE_SHOTS}/match-${scheme}-${width}.png` });
+      await page.keyboard.press("Control+Enter");
+      for (const { id } of same) {
+        await until(
+          `${id} is approved`,
+          async () => (await stage.detail(id)).status === "approved",
+        );
+      }
+      const { events } = await stage.api("GET", "/api/audit/export?format=json");
+      const signed = events.filter(({ type }: AuditEvent) => type === "action.approved")
+        .map(({ data }: AuditEvent) => (data.proof as { kind: string; challenge: object }));
+      // The first signature covers what is remembered too.
+      expect(signed.map(({ challenge }: { challenge: { digest: string } }) => challenge.digest))
+        .toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), ...same.map(({ digest }) => digest)]);
+      expect(signed).toMatchObject([first!, ...same].map(({ id }) => ({
+        kind: "passphrase",
+        challenge: { verb: "approve", action_id: id },
+      })));
+    },
+  );
+
   test("accepts a team and routes that were changed by hand, each difference seen before", async () => {
     const page = await stage.page();
     await setPassphrase(page);
