@@ -69,6 +69,7 @@ async function photograph(stage: Stage, browser: Browser, scheme: "light" | "dar
   await page.goto(`${url}${path}`);
   await page.getByText(SOURCE).first().click();
   await page.getByText("everybody").first().waitFor();
+  await page.locator(".diff .code-keyword").first().waitFor();
   await page.screenshot({ path: `${PICTURES}review-${scheme}.png` });
   await context.close();
 }
