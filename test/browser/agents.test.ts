@@ -409,6 +409,20 @@ test("a session's page is titled by its first request, if the config allows to s
     expect(text).not.toContain("ghp_");
     await page.getByText("titled by its first request, in the agent’s record").waitFor();
     expect(await axe(page)).toEqual([]);
+    const held = { ...call, tool_use_id: "t2" };
+    held.tool_input = {
+      ...call.tool_input,
+      file_path: join(stage.folder, "my-app", "src", "held.ts"),
+    };
+    const waits = stage.api("POST", "/api/hooks/claude-code", held, "agent");
+    await page.goto(`${stage.gate.url}/approvals?project=my-app`);
+    const asked = page.locator(".context .asked");
+    await asked.getByText(/^mend the/).waitFor();
+    expect(await asked.innerText()).not.toContain("ghp_");
+    expect(await axe(page)).toEqual([]);
+    await page.keyboard.press("r");
+    await page.keyboard.press("Enter");
+    await waits;
   } finally {
     writeFileSync(config, before);
   }

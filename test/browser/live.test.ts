@@ -72,6 +72,22 @@ describe("live", () => {
     await headline(page, "Write 1 line to src/meanwhile.ts");
   });
 
+  test("no decision is offered while the daemon does not answer", async () => {
+    await stage.hold("kept.ts", "x\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/kept.ts");
+    const approve = page.getByRole("button", { name: /^Approve/ });
+    await stage.stop();
+    await page.getByText("No decision can be made while the daemon").waitFor();
+    expect(await approve.isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: /^Reject/ }).isDisabled()).toBe(true);
+    await page.keyboard.press("a");
+    await page.getByText("The daemon does not answer. Nothing was decided.").waitFor();
+    await stage.start();
+    const [held] = (await stage.api("GET", "/api/actions?project=my-app&status=pending")).items;
+    expect(held.path).toBe("src/kept.ts");
+  });
+
   test("a card of another project is reachable from all projects", async () => {
     await stage.hold("mine.ts", "a\n");
     await stage.hold("theirs.ts", "b\n", { project: "billing-api" });

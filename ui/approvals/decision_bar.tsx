@@ -6,6 +6,7 @@ import { Icon } from "../parts/icon.tsx";
 import { useLazy } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { count, shortHash } from "../parts/words.ts";
+import { connection } from "../state/events.ts";
 import { marks } from "./marks.ts";
 import { editableOf } from "../card/card.tsx";
 import { snoozeOf } from "./snoozes.ts";
@@ -48,6 +49,8 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
   const isLocked = review.isLocked.value || !review.ready.value;
   // An approval that would be refused is not offered.
   const isRefused = refusalOf(detail) !== null;
+  // No decision reaches a daemon that does not answer.
+  const isOffline = connection.value === "offline";
   return (
     <div class="decision-row">
       <div class="decision-buttons">
@@ -57,6 +60,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
             icon="check"
             keys="a"
             busy={isLocked}
+            disabled={isOffline}
             onClick={() => review.approve()}
           >
             Approve
@@ -66,6 +70,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           kind={isRefused ? "primary" : "plain"}
           icon="x"
           keys="r"
+          disabled={isOffline}
           onClick={() => review.open("reject")}
         >
           Reject
@@ -96,7 +101,9 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
       {detail.command !== null && <Permit review={review} />}
       {detail.taken_from && <Part review={review} detail={detail} />}
       <p class="quiet small digest" title={`SHA-256 of the plan: ${detail.digest}`}>
-        {isRefused
+        {isOffline
+          ? "No decision can be made while the daemon does not answer"
+          : isRefused
           ? "An approval would be refused, so it is not offered"
           : review.left.value.size > 0
           ? "You are approving the marked files and no others"

@@ -11,6 +11,7 @@ import type { OpenWalls } from "../../server/sandbox/schema.ts";
 import { decisionWord } from "../parts/badges.tsx";
 import { count, deciderOf } from "../parts/words.ts";
 import { api, explain, ProblemError, unwrap } from "../state/client.ts";
+import { connection } from "../state/events.ts";
 import { type Loaded, refresh } from "../state/live.ts";
 import { asksEachTime } from "../../server/actions/tools.ts";
 import { editableOf } from "../card/card.tsx";
@@ -299,6 +300,10 @@ export class Review {
   #canDecide(): boolean {
     const detail = this.detail.value;
     if (!detail || this.busy.value || detail.status !== "pending") return false;
+    if (connection.value === "offline") {
+      this.notice.value = "The daemon does not answer. Nothing was decided.";
+      return false;
+    }
     if (!this.isNew.value) return true;
     this.notice.value = "This card has only just appeared. Read it, then press again.";
     return false;

@@ -8,6 +8,7 @@ import { Ago } from "../parts/time.tsx";
 import { deciderOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { api, explain, unwrap } from "../state/client.ts";
+import { findFirstRequest } from "../state/first_request.ts";
 import { useRead } from "../state/read.ts";
 import { beginningOf, type Earlier, readEarlier } from "./earlier.ts";
 
@@ -18,6 +19,7 @@ export function Context({ detail }: { detail: ActionDetail }) {
   return (
     <section class="context" aria-label="Context">
       <div>
+        <Asked session={detail.session_id} />
         <h3>Before it in this session</h3>
         {value.session.length === 0
           ? <p class="quiet">It is the first action of its session.</p>
@@ -33,6 +35,19 @@ export function Context({ detail }: { detail: ActionDetail }) {
         <LastApproved detail={detail} approved={value.approved} />
       </div>
     </section>
+  );
+}
+
+/** The person's first request in the session, where the agent's own record tells it. */
+function Asked({ session }: { session: string }) {
+  const { value } = useRead(session, () => findFirstRequest(session), () => false);
+  if (value === null) return null;
+  return (
+    <>
+      <h3>First request to the agent</h3>
+      <Text as="p" class="small asked" value={value} />
+      <p class="quiet small">From the agent’s own record, which the agent can change.</p>
+    </>
   );
 }
 

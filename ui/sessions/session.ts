@@ -1,5 +1,4 @@
 import type { Action } from "../../server/actions/schema.ts";
-import type { AgentSession } from "../../server/agent_monitor/schema.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import type { Block } from "../../server/remediation/schema.ts";
 import type {
@@ -50,18 +49,6 @@ export async function loadSession(id: string): Promise<SessionRecord> {
     actions: page.items.toReversed(),
     isCut: page.next_cursor !== null,
   };
-}
-
-/**
- * The first request of the session, as the record of its live agent tells it; null if the config
- * keeps it private, or if the agent has ended.
- */
-export async function findRequest(session: Session): Promise<string | null> {
-  const query = { gate_session: session.id, scope: "all" } as const;
-  const { items } = await unwrap<{ items: AgentSession[] }>(
-    api().api["agent-monitor"].sessions.$get({ query }),
-  );
-  return items[0]?.title ?? null;
 }
 
 /** The block of a session, or of its agent in all sessions. */

@@ -15,15 +15,10 @@ import { useAddress } from "../state/address.ts";
 import { explain } from "../state/client.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { daemon, useLive } from "../state/live.ts";
+import { findFirstRequest } from "../state/first_request.ts";
 import { nameOfProject } from "../state/project.ts";
 import { SessionRollbackPreview } from "./rollback_preview.tsx";
-import {
-  createSessionRollback,
-  findRequest,
-  loadSession,
-  type SessionRecord,
-  stateOf,
-} from "./session.ts";
+import { createSessionRollback, loadSession, type SessionRecord, stateOf } from "./session.ts";
 import { SessionBar } from "./session_bar.tsx";
 import { SessionFiles } from "./session_files.tsx";
 import { Strip } from "./strip.tsx";
@@ -187,7 +182,7 @@ function Head({ session }: { session: ListedSession }) {
   const request = useSignal<string | null>(null);
   useEffect(() => {
     // Without it the page says what it says otherwise.
-    findRequest(session).then((found) => request.value = found, () => {});
+    findFirstRequest(session.id).then((found) => request.value = found, () => {});
   }, [id]);
   return (
     <header class="session-head">
