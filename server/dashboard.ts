@@ -18,7 +18,7 @@ export function createDashboard(assets: Assets) {
     const { path } = c.req;
     if (path.startsWith("/assets/")) {
       const asset = await assets(path);
-      return asset ? await answerAsset(c, asset, compressed) : await next();
+      return asset ? await answerAsset(c, asset, { assets, compressed }) : await next();
     }
     if (isPage(path)) return answerPage(c, await assets("/"), 200);
     if (isForPeople(path) && c.req.header("sec-fetch-mode") === "navigate") {
@@ -42,7 +42,11 @@ function answerPage(c: Context, page: Asset | null, status: 200 | 404): Response
 }
 
 // The name of an asset contains its hash, so it never changes.
-async function answerAsset(c: Context, asset: Asset, compressed: Compressed): Promise<Response> {
+async function answerAsset(
+  c: Context,
+  asset: Asset,
+  { assets, compressed }: { assets: Assets; compressed: Compressed },
+): Promise<Response> {
   const headers = {
     "content-type": asset.type,
     "etag": asset.etag,
@@ -50,7 +54,10 @@ async function answerAsset(c: Context, asset: Asset, compressed: Compressed): Pr
     "vary": "accept-encoding",
   };
   if (isKnown(c, asset.etag)) return c.body(null, 304, headers);
-  const bytes = takesGzip(c.req.header("accept-encoding")) ? await compressed.of(asset) : null;
+  const accepted = c.req.header("accept-encoding");
+  const smallest = takes(accepted, "br") ? await assets(`${c.req.path}.br`) : null;
+  if (smallest) return c.body(smallest.bytes, 200, { ...headers, "content-encoding": "br" });
+  const bytes = takes(accepted, "gzip") ? await compressed.of(asset) : null;
   if (bytes === null) return c.body(asset.bytes, 200, headers);
   return c.body(bytes, 200, { ...headers, "content-encoding": "gzip" });
 }
@@ -59,10 +66,15 @@ function isKnown(c: Context, etag: string): boolean {
   return c.req.header("if-none-match") === etag;
 }
 
-/** Whether the header names gzip and does not refuse it with `q=0`. */
-function takesGzip(accepted = ""): boolean {
-  return /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i.test(accepted);
+/** Whether the header names the encoding and does not refuse it with `q=0`. */
+function takes(accepted = "", encoding: keyof typeof ENCODINGS): boolean {
+  return ENCODINGS[encoding].test(accepted);
 }
+
+const ENCODINGS = {
+  br: /(?:^|,)\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i,
+  gzip: /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i,
+};
 
 type Bytes = Asset["bytes"];
 const compress = promisify(gzip);

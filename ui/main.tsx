@@ -14,7 +14,7 @@ import { PAGES } from "./shell/pages.ts";
 import { Sidebar } from "./shell/sidebar.tsx";
 import { useAddress } from "./state/address.ts";
 import { key, openKey } from "./state/auth.ts";
-import { loadStyles, openCode } from "./state/code.ts";
+import { loadStyles, openCode, tellDrawn } from "./state/code.ts";
 import { bind, openKeys, useKeys } from "./state/keys.ts";
 import { openState, pending, unread } from "./state/live.ts";
 import { openTheme, turnTheme } from "./state/theme.ts";
@@ -140,7 +140,7 @@ const CHUNKS = [
   ...LATER.map(({ load }) => load),
   () => import("./card/conflicts.tsx"),
   () => import("./card/in_sandbox.tsx"),
-  loadStyles,
+  () => loadStyles(),
   () => import("./approvals/review_pane.tsx"),
   () => import("./approvals/edit_pane.tsx"),
   () => import("./approvals/editor.tsx"),
@@ -150,6 +150,17 @@ const CHUNKS = [
   () => import("./approvals/grants_dialog.tsx"),
   () => import("./approvals/first_steps.tsx"),
   () => import("./card/approvals.tsx"),
+  () => import("./card/context.tsx"),
+  () => import("./card/held_changes.tsx"),
+  () => import("./card/steps.tsx"),
+  () => import("./approvals/marked_dialog.tsx"),
+  () => import("./approvals/matching_dialog.tsx"),
+  () => import("./approvals/roll_back_last.ts"),
+  () => import("./approvals/take_part.tsx"),
+  () => import("./diff/images.tsx"),
+  () => import("./diff/notes.tsx"),
+  () => import("./settings/notices.ts"),
+  async () => await (await import("./diff/colours.ts")).loadLanguages(),
 ];
 
 function lazyPage(name: string, load: () => Promise<() => JSX.Element>): () => JSX.Element {
@@ -204,6 +215,7 @@ openKey();
 openTheme();
 openKeys();
 openCode(CHUNKS);
+if (location.pathname !== "/approvals") tellDrawn();
 if (localStorage.getItem("gate.notices") === "on") {
   void import("./settings/notices.ts").then(({ openNotices }) => openNotices());
 }

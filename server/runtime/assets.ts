@@ -20,6 +20,7 @@ const TYPES: Record<string, string> = {
   ".ico": "image/x-icon",
   ".woff2": "font/woff2",
   ".txt": "text/plain; charset=utf-8",
+  ".br": "application/octet-stream",
 };
 
 const FOLDER = new URL("../../dist/ui/", import.meta.url);

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { headline, Stage, until } from "./stage.ts";
@@ -73,17 +72,47 @@ test.each([360, 720, 1024, 1440])("at %i px no page is wider than the window", a
   }
 });
 
-test("the first page weighs less than 58 KB, and holds no schema library", async () => {
+test("the first page weighs less than 45 KB, the first card 60, and neither holds a schema library", async () => {
   const page = await stage.stranger();
-  const parts: Promise<Buffer>[] = [];
-  page.on("response", (response) => parts.push(response.body()));
+  const texts: Promise<string>[] = [];
+  page.on("response", (response) => {
+    if (/\/assets\/.*\.js$/.test(response.url())) texts.push(response.text());
+  });
+  await page.addInitScript(() => {
+    new MutationObserver((_, watching) => {
+      if (!document.querySelector(".headline")) return;
+      performance.mark("card");
+      watching.disconnect();
+    }).observe(document, { subtree: true, childList: true });
+  });
+  const weigh = () =>
+    page.evaluate(() => {
+      const [card] = performance.getEntriesByName("card");
+      const entries = [
+        ...performance.getEntriesByType("navigation"),
+        ...performance.getEntriesByType("resource"),
+      ] as PerformanceResourceTiming[];
+      return entries
+        .filter(({ name, startTime }) =>
+          !new URL(name).pathname.startsWith("/api/") && startTime < (card?.startTime ?? Infinity)
+        )
+        .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0);
+    });
   await page.goto(stage.gate.url);
   await page.getByText("This page needs a key").waitFor();
-  const bodies = await Promise.all(parts);
-  expect(bodies.length).toBeGreaterThan(2);
-  const bytes = bodies.reduce((sum, body) => sum + gzipSync(body, { level: 9 }).length, 0);
-  expect(bytes).toBeLessThan(58_000);
-  expect(bodies.some((body) => body.includes("ZodError"))).toBe(false);
+  const first = await weigh();
+  expect(first).toBeGreaterThan(20_000);
+  expect(first).toBeLessThan(45_000);
+  const { path } = await stage.api("POST", "/api/auth/login-code", {});
+  await page.goto("about:blank");
+  await page.goto(`${stage.gate.url}${path}`);
+  await headline(page, "Write 3 lines");
+  const card = await weigh();
+  expect(card).toBeGreaterThan(first);
+  expect(card).toBeLessThan(60_000);
+  const scripts = await Promise.all(texts);
+  expect(scripts.length).toBeGreaterThan(1);
+  expect(scripts.some((text) => text.includes("ZodError"))).toBe(false);
 });
 
 test("on a small screen the queue and the card are two screens, and back works", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { CDPSession, Page } from "playwright-core";
@@ -8,6 +8,7 @@ import { Impostor } from "../impostor.ts";
 import { headline, settled, Stage, until } from "./stage.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const ASSETS = join(import.meta.dirname!, "../../dist/ui/assets");
 const PASSPHRASE = "correct horse battery";
 
 let stage: Stage;
@@ -52,6 +53,12 @@ describe("a passphrase", () => {
     const action = await stage.hold("first.ts", "one\n");
     const page = await stage.page();
     await setPassphrase(page);
+    // An unlocked page loads no more code: it has every file.
+    const loaded = await page.evaluate(() =>
+      performance.getEntriesByType("resource").map(({ name }) => name.split("/").at(-1)!)
+    );
+    const scripts = readdirSync(ASSETS).filter((name) => name.endsWith(".js"));
+    expect(scripts.filter((name) => !loaded.includes(name))).toEqual([]);
     await approveShown(page, "first.ts");
     await written("first.ts");
     const { data, actor } = await approvalEvent();

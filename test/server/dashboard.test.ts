@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { gunzipSync } from "node:zlib";
+import { brotliCompressSync, brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { createRoutes } from "../../server/app.ts";
 import { isForPeople } from "../../server/auth/scopes.ts";
@@ -42,7 +42,7 @@ test.each([
 ])("an asset for a browser that takes %j is compressed: %s", async (accepted, isCompressed) => {
   const text = "export const lines = 1;\n".repeat(500);
   const large = { ...SCRIPT, bytes: new TextEncoder().encode(text) };
-  const app = createDashboard(() => Promise.resolve(large));
+  const app = createDashboard((path) => Promise.resolve(path.endsWith(".js") ? large : null));
   const headers = { "accept-encoding": accepted };
   for (let turn = 0; turn < 2; turn++) {
     const answer = await app.request("/assets/main-A1.js", { headers });
@@ -53,6 +53,30 @@ test.each([
     expect(bytes.length < text.length).toBe(isCompressed);
   }
 });
+
+test.each([
+  ["gzip, deflate, br", "br"],
+  ["br;q=0.0, gzip", "gzip"],
+  ["xbr, identity", null],
+])(
+  "an asset with a compressed copy, for a browser that takes %j: %s",
+  async (accepted, encoding) => {
+    const large = { ...SCRIPT, bytes: new TextEncoder().encode("export {};\n".repeat(500)) };
+    const copy = { ...SCRIPT, bytes: new Uint8Array(brotliCompressSync(large.bytes)) };
+    const app = createDashboard((path) => Promise.resolve(path.endsWith(".br") ? copy : large));
+    const headers = { "accept-encoding": accepted };
+    const answer = await app.request("/assets/main-A1.js", { headers });
+    expect(answer.headers.get("content-encoding")).toBe(encoding);
+    expect(answer.headers.get("content-type")).toBe(SCRIPT.type);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const text = encoding === "br"
+      ? brotliDecompressSync(bytes)
+      : encoding
+      ? gunzipSync(bytes)
+      : bytes;
+    expect(text.toString()).toBe("export {};\n".repeat(500));
+  },
+);
 
 test.each(["/nothing", "/policies", "/approvals/%20x", "/.env"])(
   "a browser that opens the unknown %s gets the page with status 404",

@@ -27,7 +27,7 @@ export function ApprovalsPage() {
     isConfirming.value = items?.some(({ id, gone }) => !gone && marks.value.has(id)) ?? false;
   };
   // Loaded with the list, so that the first card need not wait for it.
-  const { value: pane, failed } = useLazy(loadPane);
+  const { value: pane, failed } = useLazy(loadPane, "card");
   const address = useAddress();
   const remembered = (is: boolean) => address.set({ remembered: is ? "live" : null });
   useKeys([

@@ -1,4 +1,4 @@
-import { Fragment, type RefObject } from "preact";
+import { Fragment, type JSX, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -9,6 +9,7 @@ import { Ago, Until } from "../parts/time.tsx";
 import { speak } from "../parts/toast.tsx";
 import { count, number, plain, sentenceOf, shortHash } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
+import { tellDrawn } from "../state/code.ts";
 import { connection } from "../state/events.ts";
 import { daemon, loadProblem, unread } from "../state/live.ts";
 import { nameOfProject, usePending, useProject, useProjects } from "../state/project.ts";
@@ -250,9 +251,12 @@ function NotAvailable() {
 export function NothingWaits() {
   const pending = usePending();
   const isNew = useProjects().length <= FEW_PROJECTS;
-  const { value: FirstSteps, failed } = useLazy(loadFirstSteps);
+  const isNothing = pending?.length === 0 && daemon.value !== null;
+  useEffect(() => {
+    if (isNothing) tellDrawn();
+  }, [isNothing]);
   if (connection.value === "offline") return <NotAvailable />;
-  if (pending === null || pending.length > 0 || daemon.value === null) return null;
+  if (!isNothing) return null;
   const nothing = (
     <Empty icon="check" title="No action is held">
       <p>
@@ -261,8 +265,13 @@ export function NothingWaits() {
       </p>
     </Empty>
   );
-  if (!isNew || failed) return nothing;
-  return FirstSteps && <FirstSteps>{nothing}</FirstSteps>;
+  return isNew ? <Beginning>{nothing}</Beginning> : nothing;
+}
+
+function Beginning({ children }: { children: JSX.Element }) {
+  const { value: FirstSteps, failed } = useLazy(loadFirstSteps);
+  if (failed) return children;
+  return FirstSteps && <FirstSteps>{children}</FirstSteps>;
 }
 
 /** Somebody with more projects needs no first steps. */

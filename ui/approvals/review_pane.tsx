@@ -7,6 +7,7 @@ import { stepFile } from "../diff/files.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Failed, LoadingDialog, Skeleton, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { useAddress } from "../state/address.ts";
+import { tellDrawn } from "../state/code.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
 import { DecisionBar } from "./decision_bar.tsx";
@@ -26,6 +27,9 @@ export function ReviewPane({ id, onDecided, onSnoozed }: PaneProps) {
   decided.current = onDecided;
   const review = useMemo(() => new Review(loaded, (action) => decided.current(action)), [loaded]);
   const value = loaded.value;
+  useEffect(() => {
+    if (value) tellDrawn();
+  }, [value]);
   if (value && "problem" in value) {
     return (
       <Failed title="This action cannot be shown" problem={value.problem}>

@@ -73,7 +73,7 @@ function Steps(props: CardProps) {
 
 /** Loaded after the plan, below it. */
 function Context({ detail }: { detail: ActionDetail }) {
-  const { value } = useLazy(() => import("./context.tsx"));
+  const { value } = useLazy(() => import("./context.tsx"), "card");
   return value && <value.Context detail={detail} />;
 }
 

@@ -182,6 +182,11 @@ function languageOf(path: string): string | null {
     (name.startsWith("dockerfile.") ? "dockerfile" : null);
 }
 
+/** Loads every language. */
+export async function loadLanguages(): Promise<void> {
+  await Promise.all(Object.keys(LANGUAGES).map(load));
+}
+
 async function load(language: string): Promise<void> {
   if (lowlight.registered(language)) return;
   const { load: read, inside = [] } = LANGUAGES[language]!;

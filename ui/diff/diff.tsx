@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { More } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
+import { provenKey } from "../state/auth.ts";
 import type { Colours } from "./colours.ts";
 import { createDiff, type DiffModel, type Line, type Part } from "./diff_model.ts";
 
@@ -87,6 +88,7 @@ function useColours(
     if (path === null) return;
     let isLate = false;
     const read = async () => {
+      await provenKey();
       const { coloursOf, cutByColour: cut } = await import("./colours.ts");
       const first = before === null ? null : await coloursOf(path, before);
       const second = after === null ? null : await coloursOf(path, after);

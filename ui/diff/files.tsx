@@ -111,7 +111,10 @@ function FileView(props: FileProps) {
 }
 
 function FileDiff({ file, mode, onMode, notes, onShown }: FileProps) {
-  const loaded = useLazy(() => Promise.all([import("./diff.tsx"), import("./notes.tsx")]));
+  const loaded = useLazy(
+    () => Promise.all([import("./diff.tsx"), import("./notes.tsx")]),
+    "card",
+  );
   const place = useSignal<Place | null>(null);
   const address = useAddress();
   const skips_blanks = address.query["blanks"] === "skipped";
@@ -237,7 +240,7 @@ function Opaque({ action, file }: Pick<FileProps, "action" | "file">) {
 const IMAGE = /\.(?:png|jpe?g|gif|webp)$/i;
 
 function LazyImages({ action, file }: Pick<FileProps, "action" | "file">) {
-  const { value, failed } = useLazy(() => import("./images.tsx"));
+  const { value, failed } = useLazy(() => import("./images.tsx"), "card");
   const Images = value?.default;
   if (!Images) return <Waiting failed={failed} />;
   return <Images action={action} before={file.before_sha256} after={file.after_sha256} />;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { provenKey } from "../state/auth.ts";
-import { loadStyles } from "../state/code.ts";
+import { loadStyles, type Styles } from "../state/code.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { Text } from "./text.tsx";
@@ -62,14 +62,17 @@ export function More({ rest, next, onMore }: MoreProps) {
  * A value from a separate chunk; null until it and its styles are loaded. The daemon proves itself
  * first: a chunk from another program would run with everything that this page holds.
  */
-export function useLazy<T>(load: () => Promise<T>): { value: T | null; failed: boolean } {
+export function useLazy<T>(
+  load: () => Promise<T>,
+  styles: Styles = "all",
+): { value: T | null; failed: boolean } {
   const [state, setState] = useState<{ value: T | null; failed: boolean }>({
     value: null,
     failed: false,
   });
   useEffect(() => {
     let mounted = true;
-    provenKey().then(() => Promise.all([load(), loadStyles()])).then(
+    provenKey().then(() => Promise.all([load(), loadStyles(styles)])).then(
       ([value]) => mounted && setState({ value, failed: false }),
       () => mounted && setState({ value: null, failed: true }),
     );

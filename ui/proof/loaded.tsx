@@ -1,20 +1,20 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { provenKey } from "../state/auth.ts";
-import { loadStyles } from "../state/code.ts";
+import { afterFirstCard, loadStyles } from "../state/code.ts";
 import { connection } from "../state/events.ts";
 
 const parts = signal<Awaited<ReturnType<typeof load>> | null>(null);
 
 /**
- * The dialogs of the proof. Their code loads separately, as soon as the daemon has proved itself and
- * long before the page is unlocked.
+ * The dialogs of the proof. Their code loads separately, after the first card and the daemon's proof,
+ * and long before the page is unlocked.
  */
 export function ProofDialogs() {
   const state = connection.value;
   useEffect(() => {
     if (parts.peek() !== null) return;
-    void provenKey().then(load).then(
+    void afterFirstCard().then(provenKey).then(load).then(
       (loaded) => parts.value = loaded,
       // Tried again when the connection changes.
       () => {},

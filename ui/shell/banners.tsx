@@ -14,7 +14,7 @@ export function Banners() {
 
 // What watches the proof, the records and the configs loads after the first page.
 function Later() {
-  const { value, failed } = useLazy(loadLater);
+  const { value, failed } = useLazy(loadLater, "card");
   if (value === null) return failed ? <Waiting failed /> : null;
   return (
     <>

@@ -11,8 +11,8 @@ export function openCode(all: readonly Load[]): void {
 }
 
 /**
- * Loads every chunk, after the daemon has proved itself again. An unlocked page then loads no more code: a program that takes the port could
- * send its own, which would run beside the key.
+ * Loads every chunk, after the daemon has proved itself again. An unlocked page then loads no more
+ * code: a program that takes the port could send its own, which would run beside the key.
  */
 export async function loadAllCode(): Promise<void> {
   distrust();
@@ -20,17 +20,42 @@ export async function loadAllCode(): Promise<void> {
   await Promise.all(chunks.map((load) => load()));
 }
 
-let styles: Promise<void> | null = null;
+/** The styles of a card of the queue, and those of every other part that loads later. */
+export type Styles = "card" | "all";
 
 /**
- * Applies the styles of the pages that load later. A browser does not load the link of `index.html`
- * until it becomes a style sheet. @throws Error if the styles cannot be loaded
+ * Applies styles that load later. A browser does not load a link of `index.html` until it becomes a
+ * style sheet. @throws Error if the styles cannot be loaded
  */
-export function loadStyles(): Promise<void> {
-  return styles ??= new Promise((resolve, reject) => {
-    const link = document.querySelector<HTMLLinkElement>('link[rel="alternate"]')!;
+export async function loadStyles(styles: Styles = "all"): Promise<void> {
+  const parts = styles === "card" ? ["card"] : ["card", "later"];
+  await Promise.all(parts.map(applyStyles));
+}
+
+const applied = new Map<string, Promise<void>>();
+
+function applyStyles(part: string): Promise<void> {
+  const known = applied.get(part) ?? new Promise((resolve, reject) => {
+    const link = document.querySelector<HTMLLinkElement>(`link[data-part="${part}"]`)!;
     link.onload = () => resolve();
     link.onerror = () => reject(new Error("Cannot load the styles: reload the page"));
     link.rel = "stylesheet";
   });
+  applied.set(part, known);
+  return known;
+}
+
+const PATIENCE_MS = 1_000;
+let drawn = () => {};
+const firstDrawn = new Promise<void>((resolve) => drawn = resolve);
+const late = new Promise<void>((resolve) => setTimeout(resolve, PATIENCE_MS));
+
+/** Says that the page shows what a person came for: the first card, or that there is none. */
+export function tellDrawn(): void {
+  drawn();
+}
+
+/** Resolves when the first card is there, or after a second: code that no card needs loads then. */
+export async function afterFirstCard(): Promise<void> {
+  await Promise.race([firstDrawn, late]);
 }
