@@ -25,6 +25,8 @@ export class DaemonLink {
   readonly #connect: Connect;
   readonly #now: () => number;
   #found: Promise<ClientOptions> | null = null;
+  /** The last client: most calls are about the same project and session. */
+  #last: { found: ClientOptions; project?: string; session?: string; client: Client } | null = null;
 
   constructor(connect: Connect, now: () => number) {
     this.#connect = connect;
@@ -37,8 +39,7 @@ export class DaemonLink {
     let renewed: boolean = false;
     for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
-        const { project, session } = options;
-        const client = createClient({ ...await this.#find(), project, session });
+        const client = this.#clientOf(await this.#find(), options);
         const done = sent ? await options.recover?.(client) : null;
         if (done) return done;
         sent = true;
@@ -52,6 +53,19 @@ export class DaemonLink {
       }
       await rest(pause, options.signal);
     }
+  }
+
+  #clientOf(
+    found: ClientOptions,
+    { project, session }: Pick<CallOptions<unknown>, "project" | "session">,
+  ): Client {
+    const last = this.#last;
+    if (last?.found === found && last.project === project && last.session === session) {
+      return last.client;
+    }
+    const client = createClient({ ...found, project, session });
+    this.#last = { found, project, session, client };
+    return client;
   }
 
   async #find(): Promise<ClientOptions> {

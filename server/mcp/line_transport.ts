@@ -1,5 +1,10 @@
 import type { Readable, Writable } from "node:stream";
-import { type JSONRPCMessage, JSONRPCMessageSchema, type Transport } from "./sdk.ts";
+import {
+  type JSONRPCMessage,
+  JSONRPCMessageSchema,
+  type JSONRPCRequest,
+  type Transport,
+} from "./sdk.ts";
 
 export interface LineOptions {
   input: Readable;
@@ -107,10 +112,10 @@ export class LineTransport implements Transport {
     } catch {
       return this.#refuse(line, -32700, "The message is not valid JSON");
     }
-    const message = JSONRPCMessageSchema.safeParse(parsed);
-    if (!message.success) return this.#refuse(line, -32600, "The message is not JSON-RPC 2.0");
-    this.#count(message.data);
-    this.onmessage?.(message.data);
+    const message = isPlainRequest(parsed) ? parsed : JSONRPCMessageSchema.safeParse(parsed).data;
+    if (!message) return this.#refuse(line, -32600, "The message is not JSON-RPC 2.0");
+    this.#count(message);
+    this.onmessage?.(message);
   }
 
   #count(message: JSONRPCMessage): void {
@@ -133,6 +138,15 @@ export class LineTransport implements Transport {
     this.#parts = [];
     this.#bytes = 0;
   }
+}
+
+/** Whether a message is a request without metadata, as most are: the SDK's schema takes longer. */
+function isPlainRequest(message: unknown): message is JSONRPCRequest {
+  if (typeof message !== "object" || message === null || Array.isArray(message)) return false;
+  const { jsonrpc, id, method, params = {}, ...others } = message as Record<string, unknown>;
+  return jsonrpc === "2.0" && (typeof id === "string" || Number.isSafeInteger(id)) &&
+    typeof method === "string" && typeof params === "object" && params !== null &&
+    !Array.isArray(params) && !("_meta" in params) && Object.keys(others).length === 0;
 }
 
 /** The id of an invalid request, if it is its first or last field, as clients write it. */

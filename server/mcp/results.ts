@@ -208,11 +208,16 @@ function conflictMessage({ conflicts }: Action): string {
   ).join("");
 }
 
+// Made once: to make a schema takes longer than to check with it.
+const Restored = z.array(
+  z.looseObject({ path: z.string(), change: z.string(), walled: z.boolean().optional() }),
+);
+const HeldChanges = z.object({ note: z.string() });
+const Walls = z.array(z.string());
+
 /** Tells the agent that gate undid changes of guarded files, and that the session is blocked. */
 function restoredMessage(result: Submitted["result"]): string {
-  const restored = z.array(
-    z.looseObject({ path: z.string(), change: z.string(), walled: z.boolean().optional() }),
-  ).safeParse(result?.restored).data ?? [];
+  const restored = Restored.safeParse(result?.restored ?? []).data ?? [];
   const named = (all: typeof restored) =>
     all.slice(0, 5).map(({ path }) => JSON.stringify(path)).join(", ");
   const walled = restored.filter((one) => one.walled);
@@ -227,13 +232,14 @@ function restoredMessage(result: Submitted["result"]): string {
 
 /** Tells the state of changes that a command made to a copy of the project. */
 function heldChangesMessage(result: Submitted["result"]): string {
-  const held = z.object({ note: z.string() }).safeParse(result?.held_changes).data;
+  if (!result?.held_changes) return "";
+  const held = HeldChanges.safeParse(result.held_changes).data;
   return held ? ` ${held.note}` : "";
 }
 
 /** Tells what the sandbox refused, and how to ask for more. */
 function wallsMessage(result: Submitted["result"]): string {
-  const walls = z.array(z.string()).safeParse(result?.walls).data ?? [];
+  const walls = Walls.safeParse(result?.walls ?? []).data ?? [];
   if (walls.length === 0) return "";
   return ` It ran in a sandbox, and may have met its walls: ${
     walls.join("; ")

@@ -6,7 +6,6 @@ import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 // @ts-types="@modelcontextprotocol/sdk/types"
 export {
-  CallToolRequestSchema,
   ErrorCode,
   JSONRPCMessageSchema,
   ListToolsRequestSchema,
@@ -18,6 +17,7 @@ export type { Transport } from "@modelcontextprotocol/sdk/shared/transport";
 export type {
   CallToolResult,
   JSONRPCMessage,
+  JSONRPCRequest,
   ServerNotification,
   Tool,
 } from "@modelcontextprotocol/sdk/types";

@@ -27,6 +27,8 @@ export interface FileImage extends FileState {
   content: Uint8Array<ArrayBuffer> | null;
 }
 
+const readPiece = promisify(read);
+
 const { O_RDONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
@@ -137,7 +139,7 @@ async function readContent(fd: number, expected: number, keep: number) {
 
 async function readPart(fd: number, chunk: Uint8Array): Promise<number> {
   if (chunk.length <= SMALL) return readSync(fd, chunk, 0, chunk.length, null);
-  return (await promisify(read)(fd, chunk, 0, chunk.length, null)).bytesRead;
+  return (await readPiece(fd, chunk, 0, chunk.length, null)).bytesRead;
 }
 
 async function readWhole(fd: number, chunk: Uint8Array): Promise<number> {

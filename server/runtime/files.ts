@@ -49,6 +49,10 @@ export interface Shown extends Applied {
 
 type Fault = (step: string) => void | Promise<void>;
 
+// Made once: each `promisify` takes as long as handing the work to a thread.
+const syncFile = promisify(fsync);
+const writePiece = promisify(write);
+
 const { O_CREAT, O_EXCL, O_WRONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 
@@ -193,7 +197,7 @@ async function writeTemporary(
     for await (const piece of piecesOf(after.content)) await writeAll(fd, piece);
     if (old) keepOwner(fd, old);
     fchmodSync(fd, after.mode ?? (old ? old.mode & 0o777 : 0o666 & ~process.umask()));
-    await promisify(fsync)(fd);
+    await syncFile(fd);
   } catch (error) {
     unlinkQuietly(temporary);
     throw error;
@@ -224,7 +228,7 @@ async function writeAll(fd: number, content: Uint8Array): Promise<void> {
     const left = content.length - at;
     at += left <= SMALL
       ? writeSync(fd, content, at, left, null)
-      : (await promisify(write)(fd, content, at, left, null)).bytesWritten;
+      : (await writePiece(fd, content, at, left, null)).bytesWritten;
   }
 }
 

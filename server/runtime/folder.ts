@@ -36,6 +36,8 @@ export interface OpenedFolder {
   made: string[];
 }
 
+const syncFolder = promisify(fsync);
+
 const { O_RDONLY } = constants;
 const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
@@ -181,7 +183,7 @@ function heldOpen(fd: number, path: string): Folder {
     },
     async sync() {
       try {
-        await promisify(fsync)(fd);
+        await syncFolder(fd);
       } catch (error) {
         if ((error as { code?: string }).code !== "EBADF") throw error; // opened with O_PATH
       }
@@ -216,7 +218,7 @@ export function openByName(path: string, make: boolean): OpenedFolder {
   async function sync() {
     if (process.platform === "win32") return; // Windows cannot sync a folder
     const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    await promisify(fsync)(fd).finally(() => closeSync(fd));
+    await syncFolder(fd).finally(() => closeSync(fd));
   }
 }
 

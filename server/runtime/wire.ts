@@ -1,3 +1,5 @@
+import { connectUnix, HAS_OWN_SOCKETS, type UnixSocket } from "./unix_socket.ts";
+
 /** One request to the daemon over its socket, as `gate hook` and `gate prompt` send it. */
 export interface WireRequest {
   socket: string;
@@ -51,8 +53,7 @@ export type Dialled = Wire;
 
 /** Begins to connect while the caller still loads code; null on runtimes other than Bun. */
 export function dial(socket: string): Dialled | null {
-  const { Bun } = globalThis as { Bun?: { connect: Connect } };
-  return Bun ? new Wire(socket, (options) => Bun.connect(options)) : null;
+  return HAS_OWN_SOCKETS ? new Wire(socket) : null;
 }
 
 /**
@@ -68,47 +69,16 @@ export async function ask(
     const isUsed = dialled?.isFresh && dialled.path === request.socket;
     const answer = isUsed ? await dialled.ask(request) : null;
     if (answer && answer.status !== TOO_LATE) return answer;
-    const wire = dial(request.socket) ?? new Wire(request.socket, connectByNode);
-    return await wire.ask(request);
+    return await new Wire(request.socket).ask(request);
   } catch (error) {
     throw NOBODY.has((error as { code?: string }).code ?? "") ? new NobodyError(error) : error;
   }
 }
 
-/** The part of Bun's sockets that is used here. */
-interface Socket {
-  write(bytes: Uint8Array): number;
-  terminate(): void;
-}
-interface Connecting {
-  unix: string;
-  socket: {
-    data(socket: Socket, piece: Uint8Array): void;
-    drain(socket: Socket): void;
-    close(): void;
-    error(socket: Socket, error: Error): void;
-  };
-}
-type Connect = (options: Connecting) => Promise<Socket>;
-
-/** `Bun.connect` over `node:net`, which every runtime has. */
-const connectByNode: Connect = async ({ unix, socket: handlers }) => {
-  const { connect } = await import("node:net");
-  const connection = connect(unix);
-  const socket: Socket = {
-    write: (bytes) => (connection.write(bytes), bytes.length),
-    terminate: () => connection.destroy(),
-  };
-  connection.on("data", (piece: Uint8Array) => handlers.data(socket, piece));
-  connection.on("error", (error) => handlers.error(socket, error));
-  connection.on("close", () => handlers.close());
-  return socket;
-};
-
 /** One connection to a unix socket for one request. */
 class Wire {
   readonly path: string;
-  readonly #socket: Promise<Socket>;
+  readonly #socket: Promise<UnixSocket>;
   readonly #pieces: Uint8Array[] = [];
   #length = 0;
   #unsent: Uint8Array = new Uint8Array();
@@ -117,9 +87,9 @@ class Wire {
   #onEnd: () => void = () => {};
 
   /** Begins to connect; `ask` reports a failure. */
-  constructor(path: string, connect: Connect) {
+  constructor(path: string) {
     this.path = path;
-    this.#socket = connect({
+    this.#socket = connectUnix({
       unix: path,
       socket: {
         data: (_socket, piece) => this.#take(piece),
@@ -149,7 +119,7 @@ class Wire {
   }
 
   /** Writes as much as the socket takes now; `drain` sends the rest. */
-  #send(socket: Socket): void {
+  #send(socket: UnixSocket): void {
     if (this.#unsent.length === 0) return;
     const sent = socket.write(this.#unsent);
     if (sent > 0) this.#unsent = this.#unsent.subarray(sent);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { TOOLS } from "../../../server/mcp/tools.ts";
 import { connectAgent, jumping } from "./agent.ts";
 
@@ -109,6 +110,20 @@ test.each([
   expect(isError).toBe(true);
   expect(body.error).toMatchObject({ code: "invalid" });
   expect(String(body.message)).toContain(named);
+  expect(agent.daemon.calls).toEqual([]);
+  await agent.close();
+});
+
+test.each<[string, string, unknown, number]>([
+  ["no name", "tools/call", { arguments: {} }, -32602],
+  ["a name that is no text", "tools/call", { name: 5 }, -32602],
+  ["a list of arguments", "tools/call", { name: "get_action", arguments: ["x"] }, -32602],
+  ["no parameters", "tools/call", undefined, -32602],
+  ["another method", "tools/run", { name: "get_action" }, -32601],
+])("a call with %s is refused by its code", async (_what, method, params, code) => {
+  const agent = await connectAgent();
+  const request = agent.client.request({ method, params } as never, z.unknown() as never);
+  await expect(request).rejects.toMatchObject({ code });
   expect(agent.daemon.calls).toEqual([]);
   await agent.close();
 });
