@@ -9,10 +9,15 @@ import { AgentMonitor, type MonitorOptions } from "./agent_monitor/monitor.ts";
 import { readSettings, readStatusLine } from "./agent_monitor/settings.ts";
 import type { ActionList } from "./actions/list/schema.ts";
 import { measureAttention } from "./analytics/attention.ts";
-import type { AnalyticsSummary, Attention } from "./analytics/schema.ts";
+import {
+  type AnalyticsSummary,
+  type Attention,
+  type DayRange,
+  firstDayOf,
+} from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
-import { startOfWindow, withoutWindow } from "./audit/schema.ts";
+import { withoutWindow } from "./audit/schema.ts";
 import { Journal } from "./evidence/journal.ts";
 import { Signer } from "./audit/signer.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";
@@ -250,19 +255,19 @@ export class Daemon {
   }
 
   /** The totals of all projects or of a workspace in the last days. */
-  async summarize(window: string, workspace?: string): Promise<AnalyticsSummary> {
+  async summarize(range: DayRange, workspace?: string): Promise<AnalyticsSummary> {
     const now = this.#environment.now();
     const set = await this.#projectsOf(workspace);
-    const projects = await set.listSince(startOfWindow(window, now).slice(0, 10));
-    return await summarize(projects.map(({ daySums }) => daySums), window, now);
+    const projects = await set.listSince(firstDayOf(range, now));
+    return await summarize(projects.map(({ daySums }) => daySums), range, now);
   }
 
   /** How carefully people decided in all projects or in a workspace in the last days. */
-  async attention(window: string, workspace?: string): Promise<Attention> {
+  async attention(range: DayRange, workspace?: string): Promise<Attention> {
     const now = this.#environment.now();
     const set = await this.#projectsOf(workspace);
-    const projects = await set.listSince(startOfWindow(window, now).slice(0, 10));
-    return await measureAttention(projects.map(({ ledger }) => ledger), window, now);
+    const projects = await set.listSince(firstDayOf(range, now));
+    return await measureAttention(projects.map(({ ledger }) => ledger), range, now);
   }
 
   /** The health of the daemon. Any problem for a person makes it unhealthy. */

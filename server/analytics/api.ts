@@ -1,11 +1,11 @@
 import { Hono } from "hono";
 import { type AppEnv, describe, query } from "../route.ts";
-import { AnalyticsQuery, AnalyticsSummary, Attention } from "./schema.ts";
+import { AnalyticsQuery, AnalyticsSummary, Attention, type DayRange } from "./schema.ts";
 
 interface AnalyticsServices {
   project: {
-    summarize(window: string): Promise<AnalyticsSummary>;
-    attention(window: string): Promise<Attention>;
+    summarize(range: DayRange): Promise<AnalyticsSummary>;
+    attention(range: DayRange): Promise<Attention>;
   };
 }
 
@@ -15,11 +15,11 @@ export const analyticsApi = new Hono<AppEnv<AnalyticsServices>>()
     "/summary",
     describe("Get the totals of the last days", AnalyticsSummary),
     query(AnalyticsQuery),
-    async (c) => c.json(await c.var.project.summarize(c.req.valid("query").window)),
+    async (c) => c.json(await c.var.project.summarize(c.req.valid("query"))),
   )
   .get(
     "/attention",
     describe("Get how carefully people decide", Attention),
     query(AnalyticsQuery),
-    async (c) => c.json(await c.var.project.attention(c.req.valid("query").window)),
+    async (c) => c.json(await c.var.project.attention(c.req.valid("query"))),
   );

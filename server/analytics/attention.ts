@@ -7,7 +7,7 @@ import {
   type PageBefore,
   type PersonalDecision,
 } from "./attention_store.ts";
-import type { Attention } from "./schema.ts";
+import type { Attention, DayRange } from "./schema.ts";
 
 const PAGE = 500;
 /** Older decisions of the window are left out. */
@@ -24,21 +24,22 @@ const TOGETHER_MS = 300;
 /** How carefully people decide: the time that they took, against the length of what they read. */
 export async function measureAttention(
   ledgers: readonly Ledger[],
-  window: string,
+  { window, to }: DayRange,
   now: number,
 ): Promise<Attention> {
-  const since = startOfWindow(window, now);
+  const since = startOfWindow(window, to === undefined ? now : Date.parse(to));
   const decisions: PersonalDecision[] = [];
   for (const ledger of ledgers) {
     for (const list of [listDecisions, listVotes]) {
       decisions.push(...await readAll((page) => list(ledger, since, page)));
     }
   }
-  const names = [...new Set(decisions.map(({ reviewer }) => reviewer))].sort();
+  const within = to === undefined ? decisions : decisions.filter((one) => one.decided_at < to);
+  const names = [...new Set(within.map(({ reviewer }) => reviewer))].sort();
   return {
     window,
     reviewers: names.map((reviewer) =>
-      attentionOf(reviewer, decisions.filter((one) => one.reviewer === reviewer))
+      attentionOf(reviewer, within.filter((one) => one.reviewer === reviewer))
     ),
   };
 }

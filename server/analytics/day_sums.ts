@@ -10,10 +10,11 @@ const PAGE = 31;
 const MOST_KEPT = 32;
 const MOST_NAMES = 50_000;
 
-/** The days after `after` until now; days before `open` no longer change. */
+/** The days after `after` and before `end`; days before `open` no longer change. */
 export interface DaySpan {
   after: string;
   open: string;
+  end: string;
 }
 
 export type Counts = ReadonlyMap<string, number>;
@@ -39,27 +40,29 @@ export class DaySums {
   /** The count of each name. `rolled_back` also changes closed days, so it is never cached. */
   async counts(
     kind: Kind,
-    { after, open }: DaySpan,
+    { after, open, end }: DaySpan,
     grouping: Grouping = BY_NAME,
   ): Promise<Parts<Counts>> {
     const { keyOf } = grouping;
     const read = (from: string, until: string) => this.#counts(kind, from, until, keyOf);
-    if (kind === "rolled_back") return { over: new Map(), open: await read(after, LAST) };
+    if (kind === "rolled_back") return { over: new Map(), open: await read(after, end) };
+    const closed = earlier(open, end);
     const over = await this.#keep(
-      `${kind} ${grouping.name} ${after} ${open}`,
-      () => read(after, open),
+      `${kind} ${grouping.name} ${after} ${closed}`,
+      () => read(after, closed),
       ({ size }) => size <= MOST_NAMES,
     );
-    return { over, open: await read(dayBefore(open), LAST) };
+    return { over, open: await read(later(after, dayBefore(open)), end) };
   }
 
-  async latencies({ after, open }: DaySpan): Promise<Parts<Latencies>> {
+  async latencies({ after, open, end }: DaySpan): Promise<Parts<Latencies>> {
+    const closed = earlier(open, end);
     const over = await this.#keep(
-      `latency ${after} ${open}`,
-      () => this.#latencies(after, open),
+      `latency ${after} ${closed}`,
+      () => this.#latencies(after, closed),
       () => true,
     );
-    return { over, open: await this.#latencies(dayBefore(open), LAST) };
+    return { over, open: await this.#latencies(later(after, dayBefore(open)), end) };
   }
 
   async #keep<T>(key: string, read: () => Promise<T>, isSmall: (sums: T) => boolean): Promise<T> {
@@ -100,7 +103,15 @@ export interface Grouping {
 }
 
 /** Sorts after every day. */
-const LAST = "~";
+export const LAST = "~";
+
+function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+function later(a: string, b: string): string {
+  return a > b ? a : b;
+}
 
 async function* pages<T extends { day: string }>(
   list: (after: string) => Promise<T[]>,

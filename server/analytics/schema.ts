@@ -1,14 +1,23 @@
 import { z } from "zod";
-import { Window } from "../audit/schema.ts";
+import { startOfWindow, Window } from "../audit/schema.ts";
 
 const count = z.number().int();
 
 /** Query of `GET /api/analytics/summary`. */
 export const AnalyticsQuery = z.object({
   project: z.string().optional(),
-  window: Window.default("30d").describe("whole days (UTC) back from now"),
+  window: Window.default("30d").describe("whole days (UTC) back from now, or from `to`"),
+  to: z.iso.date().optional().describe("the day (UTC) before which the window ends; default: now"),
 });
 export type AnalyticsQuery = z.infer<typeof AnalyticsQuery>;
+
+/** A window of days; with `to` it ends before that day. */
+export type DayRange = Pick<AnalyticsQuery, "window" | "to">;
+
+/** The first day of a range. */
+export function firstDayOf({ window, to }: DayRange, now: number): string {
+  return startOfWindow(window, to === undefined ? now : Date.parse(to)).slice(0, 10);
+}
 
 /** Decisions by their outcome. */
 const Outcomes = z.object({

@@ -1,7 +1,13 @@
-import { startOfWindow } from "../audit/schema.ts";
-import { type Counts, dayBefore, type DaySpan, type DaySums, type Grouping } from "./day_sums.ts";
+import {
+  type Counts,
+  dayBefore,
+  type DaySpan,
+  type DaySums,
+  type Grouping,
+  LAST,
+} from "./day_sums.ts";
 import { Latencies } from "./latencies.ts";
-import type { AnalyticsSummary, Outcomes } from "./schema.ts";
+import { type AnalyticsSummary, type DayRange, firstDayOf, type Outcomes } from "./schema.ts";
 import type { Kind } from "./store.ts";
 
 const TOP = 20;
@@ -12,15 +18,17 @@ const ENOUGH = 3;
 /** A day counts as closed only after this time, so that clock skew does not change it. */
 const SKEW_MS = 3_600_000;
 
-/** Summarizes these projects over the window, from the daily counts. */
+/** Summarizes these projects over the range, from the daily counts. */
 export async function summarize(
   ledgers: readonly DaySums[],
-  window: string,
+  range: DayRange,
   now: number,
 ): Promise<AnalyticsSummary> {
+  const { window, to } = range;
   const span: DaySpan = {
-    after: dayBefore(startOfWindow(window, now).slice(0, 10)),
+    after: dayBefore(firstDayOf(range, now)),
     open: new Date(now - SKEW_MS).toISOString().slice(0, 10),
+    end: to ?? LAST,
   };
   const total = (kind: Kind) => sumOf(ledgers, kind, span);
   const byRule = await total("rule");

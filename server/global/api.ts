@@ -3,7 +3,7 @@ import type { Caller } from "../auth/schema.ts";
 import { z } from "zod";
 import { Action, Approved, ApproveInput, RejectInput } from "../actions/schema.ts";
 import { ActionList } from "../actions/list/schema.ts";
-import { AnalyticsSummary, Attention } from "../analytics/schema.ts";
+import { AnalyticsSummary, Attention, type DayRange } from "../analytics/schema.ts";
 import { type Export, headersOf, toBody } from "../audit/export.ts";
 import { GlobalAuditExport } from "../audit/schema.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
@@ -23,8 +23,8 @@ interface GlobalServices {
     listPending(workspace?: string): Promise<Action[]>;
     countPending(workspace?: string): Promise<number>;
     listActions(query: GlobalActionQuery): Promise<ActionList>;
-    summarize(window: string, workspace?: string): Promise<AnalyticsSummary>;
-    attention(window: string, workspace?: string): Promise<Attention>;
+    summarize(range: DayRange, workspace?: string): Promise<AnalyticsSummary>;
+    attention(range: DayRange, workspace?: string): Promise<Attention>;
     exportAudit(query: GlobalAuditExportQuery): Promise<Export>;
     projects: Pick<Projects, "ofAction">;
   };
@@ -69,8 +69,8 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
     describe("Get the totals of all projects in the last days", AnalyticsSummary),
     query(GlobalAnalyticsQuery),
     async (c) => {
-      const { window, workspace } = c.req.valid("query");
-      return c.json(await c.var.daemon.summarize(window, workspace));
+      const { workspace, ...range } = c.req.valid("query");
+      return c.json(await c.var.daemon.summarize(range, workspace));
     },
   )
   .get(
@@ -78,8 +78,8 @@ export const globalApi = new Hono<AppEnv<GlobalServices>>()
     describe("Get how carefully people decide in all projects", Attention),
     query(GlobalAnalyticsQuery),
     async (c) => {
-      const { window, workspace } = c.req.valid("query");
-      return c.json(await c.var.daemon.attention(window, workspace));
+      const { workspace, ...range } = c.req.valid("query");
+      return c.json(await c.var.daemon.attention(range, workspace));
     },
   )
   .get(

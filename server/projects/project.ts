@@ -12,7 +12,7 @@ import { Openings } from "../actions/review/openings.ts";
 import { History } from "../actions/submit/history.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import { measureAttention } from "../analytics/attention.ts";
-import type { AnalyticsSummary, Attention } from "../analytics/schema.ts";
+import type { AnalyticsSummary, Attention, DayRange } from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
 import type { Journal } from "../evidence/journal.ts";
@@ -255,18 +255,20 @@ export class Project {
   }
 
   /** The totals of the last days. Cached until the next event. */
-  async summarize(window: string): Promise<AnalyticsSummary> {
+  async summarize({ window, to }: DayRange): Promise<AnalyticsSummary> {
     const now = this.#now();
-    const state = `${window} ${this.ledger.head.seq} ${new Date(now).toISOString().slice(0, 10)}`;
+    const state = `${window} ${to} ${this.ledger.head.seq} ${
+      new Date(now).toISOString().slice(0, 10)
+    }`;
     if (this.#summary?.state !== state) {
-      this.#summary = { state, summary: await summarize([this.daySums], window, now) };
+      this.#summary = { state, summary: await summarize([this.daySums], { window, to }, now) };
     }
     return this.#summary.summary;
   }
 
   /** How carefully people decided in the last days. */
-  attention(window: string): Promise<Attention> {
-    return measureAttention([this.ledger], window, this.#now());
+  attention(range: DayRange): Promise<Attention> {
+    return measureAttention([this.ledger], range, this.#now());
   }
 
   /** The number of pending actions. Cached until the next event. */

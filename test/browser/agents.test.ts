@@ -258,7 +258,7 @@ test("cards keep their places while somebody is at them", async () => {
 test("a project without agents says so, and leads to those elsewhere", async () => {
   await startClaude();
   const page = await stage.page("/agents?project=shop");
-  await page.getByRole("heading", { name: "No coding agent runs in this project." }).waitFor();
+  await page.getByRole("heading", { name: "No coding agent runs in this project" }).waitFor();
   await page.getByText("unavailable: opencode writes none to its database").waitFor();
   await page.getByRole("button", { name: "Show all projects" }).click();
   await cardOf(page).waitFor();
@@ -269,7 +269,7 @@ test("a machine without agents says so", async () => {
   // Other tests of this machine may run a process of this name, or leave one behind.
   await alterSnapshots(page, () => ({ sessions: [], orphan_ports: [] }));
   await page.goto(`${stage.gate.url}/agents?scope=all`);
-  await page.getByRole("heading", { name: "No coding agent runs.", exact: true }).waitFor();
+  await page.getByRole("heading", { name: "No coding agent runs", exact: true }).waitFor();
   await page.getByText("No process listens on a port after its session has ended.").waitFor();
   expect(await axe(page)).toEqual([]);
 });

@@ -62,7 +62,46 @@ test("every mark opens the actions behind it", async () => {
   expect(await page.locator(".filters").textContent()).toMatch(/day at \d\d:00 UTC/);
 });
 
-test("the time is chosen by button, by key and by number, and is part of the address", async () => {
+test("a drag over columns, dates and keys choose the days; each chart marks the pointed weekday", async () => {
+  const page = await stage.page("/analytics?project=my-app");
+  const columns = page.locator(".columns li");
+  await columns.nth(30).waitFor();
+  const box = async (at: number) => (await columns.nth(at).boundingBox())!;
+  const [from, to] = [await box(22), await box(28)];
+  await page.mouse.move(from.x + 3, from.y + 80);
+  await page.mouse.down();
+  await page.mouse.move(to.x + 3, to.y + 80, { steps: 5 });
+  await page.locator(".column-chosen").nth(6).waitFor();
+  await page.mouse.up();
+  await page.waitForURL(/window=7d&to=/);
+  await until("seven days are shown", async () => await columns.count() === 7);
+  // Nine days ago and today are outside.
+  await page.getByRole("link", { name: /^1\s*Allowed by policy/ }).waitFor();
+  await page.getByRole("link", { name: /^1\s*Allowed by policy/ }).click();
+  await listed(page, 1);
+  await page.goBack();
+  await until("seven days are shown again", async () => await columns.count() === 7);
+  await columns.first().hover();
+  await page.locator(".heat-pointed").waitFor();
+  expect(await page.locator(".chart-told").textContent()).toMatch(/: \d+ decisions?/);
+  await page.locator(".heat tbody tr").nth(2).hover();
+  await page.locator(".column-pointed").first().waitFor();
+  const before = page.url();
+  await page.keyboard.press("[");
+  await page.waitForURL((url) => url.href !== before);
+  await page.getByRole("button", { name: "Later" }).click();
+  await page.waitForURL(before);
+  const day = new Date(Date.now() - 3 * DAY_MS).toISOString().slice(0, 10);
+  await page.getByLabel("To", { exact: true }).fill(day);
+  await page.getByLabel("From", { exact: true }).fill(day);
+  await page.waitForURL(/window=1d&to=/);
+  await until("one day is shown", async () => await columns.count() === 1);
+  await page.getByRole("link", { name: /^1\s*Rejected/ }).waitFor();
+  await page.getByRole("button", { name: "30 days" }).click();
+  await until("all days are shown", async () => await columns.count() === 31);
+});
+
+test("the time is chosen by button, by key and by date, and is part of the address", async () => {
   const page = await stage.page("/analytics?project=my-app");
   const blocked = page.getByRole("link", { name: /Blocked$/ }).first();
   await page.getByRole("button", { name: "7 days" }).click();
@@ -79,12 +118,15 @@ test("the time is chosen by button, by key and by number, and is part of the add
   );
   await page.keyboard.press("+");
   await page.waitForURL(/window=7d/);
-  await page.getByRole("spinbutton").fill("12");
-  await page.keyboard.press("Enter");
-  await page.waitForURL(/window=12d/);
+  const day = (ago: number) => new Date(Date.now() - ago * DAY_MS).toISOString().slice(0, 10);
+  await page.getByLabel("From", { exact: true }).fill(day(11));
+  await page.waitForURL(/window=12d&to=/);
   await until("all is shown", async () => (await blocked.textContent())?.startsWith("3") === true);
   await page.reload();
-  expect(await page.getByRole("spinbutton").inputValue()).toBe("12");
+  await until(
+    "the dates are those of the address",
+    async () => await page.getByLabel("From", { exact: true }).inputValue() === day(11),
+  );
 });
 
 test("the numbers behind the columns are a table of links", async () => {

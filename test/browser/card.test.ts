@@ -61,8 +61,8 @@ describe("the words of a card", () => {
     for (const path of [`/approvals?id=${id}`, `/actions/${id}`]) {
       expect(await fact(path, "Programs")).toEqual([text]);
       expect(await fact(path, "Remember")).toHaveLength(1);
-      expect(await fact(path, "Not fixed")).toEqual([
-        "Not fixed every file that these programs or the scripts load",
+      expect(await fact(path, "Can change")).toEqual([
+        "Can change every file that these programs or the scripts load",
       ]);
     }
   });

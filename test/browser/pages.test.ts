@@ -191,6 +191,11 @@ test("the palette and the table search all actions", async () => {
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").fill("not here");
   await page.getByRole("option", { name: "Search for “not here”" }).waitFor();
+  await page.getByRole("option", { name: "Write src/no.ts rejected" }).click();
+  await page.getByRole("heading", { name: "What happened" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("not here");
+  await page.getByRole("option", { name: "Search for “not here”" }).waitFor();
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/actions\?q=not/);
   const found = page.locator("tbody .row-link");

@@ -79,15 +79,17 @@ function Choices({ detail, rollback, again }: BarProps & { again: () => Promise<
       {canReplay(detail) && (
         <Button icon="replay" keys="p" onClick={() => void again()}>Replay</Button>
       )}
-      <Button
-        icon="rollback"
-        keys="u"
-        disabled={whyNot !== null}
-        title={whyNot ?? undefined}
-        onClick={() => void rollback.look(detail)}
-      >
-        Roll back
-      </Button>
+      {detail.execution !== "none" && (
+        <Button
+          icon="rollback"
+          keys="u"
+          disabled={whyNot !== null}
+          title={whyNot ?? undefined}
+          onClick={() => void rollback.look(detail)}
+        >
+          Roll back
+        </Button>
+      )}
     </div>
   );
 }

@@ -42,7 +42,7 @@ export function AgentsPage() {
   const { sessions, rate_limits, orphan_ports } = snapshot;
   const names = Object.fromEntries(rate_limits.map((one) => [one.agent, one.name]));
   return (
-    <main class="scroll page-scroll">
+    <main class="scroll page-scroll room-empty">
       <Sessions all={sessions} scope={scope} />
       <Orphans
         all={orphan_ports}
@@ -171,7 +171,7 @@ interface NoAgentProps {
 function NoAgent({ others, word, onAll }: NoAgentProps) {
   const where = word === null ? "" : ` in this ${word}`;
   return (
-    <Empty icon="terminal" title={`No coding agent runs${where}.`}>
+    <Empty icon="terminal" title={`No coding agent runs${where}`}>
       <p>
         When you start one in a terminal, its card appears here: what it does, what it has used, and
         whether it waits for you.

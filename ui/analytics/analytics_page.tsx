@@ -1,10 +1,8 @@
-import { Segmented } from "../parts/button.tsx";
 import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { count, durationOf, number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { api, unwrap } from "../state/client.ts";
-import { bind, useKeys } from "../state/keys.ts";
 import { daemon } from "../state/live.ts";
 import { useProject, useWorkspace } from "../state/project.ts";
 import { useRead } from "../state/read.ts";
@@ -12,40 +10,20 @@ import { Attention } from "./attention.tsx";
 import { Bars } from "./bars.tsx";
 import { Heat } from "./heat.tsx";
 import { OverTime } from "./over_time.tsx";
-import { firstDay } from "./periods.ts";
+import { firstDay, type Range } from "./periods.ts";
+import { RangePicker, useRange } from "./range.tsx";
 import { Rules } from "./rules.tsx";
 import type { Scope } from "./scope.ts";
 
-const WINDOWS = [
-  { value: "1d", label: "1 day" },
-  { value: "7d", label: "7 days" },
-  { value: "30d", label: "30 days" },
-  { value: "90d", label: "90 days" },
-  { value: "365d", label: "1 year" },
-] as const;
-
 /** Shows agents' actions and people's decisions in pictures; each mark opens the actions behind it. */
 export function AnalyticsPage() {
-  const address = useAddress();
-  const window = windowOf(address.query["window"]);
-  const choose = (next: string) => address.set({ window: next === "30d" ? null : next });
-  const turn = (by: number) => {
-    const at = WINDOWS.findIndex(({ value }) => value === window);
-    const next = WINDOWS[Math.max(0, Math.min(WINDOWS.length - 1, (at < 0 ? 2 : at) + by))]!;
-    choose(next.value);
-  };
-  useKeys(bind(
-    "Show",
-    ["+", "Show a longer time", () => turn(1)],
-    ["-", "Show a shorter time", () => turn(-1)],
-  ));
-  const { value, problem } = useSummary(window);
+  const choose = useRange();
+  const { value, problem } = useSummary(choose.range);
   return (
     <main class="scroll page-scroll room">
       <div class="page-head analytics-head">
         <h1>Analytics</h1>
-        <Segmented label="Time" value={window} options={WINDOWS} onChange={choose} />
-        <Days window={window} onChange={choose} />
+        <RangePicker choose={choose} />
       </div>
       {problem !== null && value !== null && (
         <p class="notice tone-warn" role="status">
@@ -56,36 +34,33 @@ export function AnalyticsPage() {
         ? problem === null
           ? <Skeleton lines={12} />
           : <Failed title="The figures could not be loaded" problem={problem} />
-        : <Pictures scope={value} />}
+        : <Pictures scope={value} onZoom={choose.between} />}
     </main>
   );
 }
 
-/** A window of days as in the address; 30 days for anything else. */
-function windowOf(text: string | undefined): string {
-  return /^[1-9]\d{0,3}d$/.test(text ?? "") && parseInt(text!) <= 3650 ? text! : "30d";
-}
-
-function useSummary(window: string) {
+function useSummary(range: Range) {
   const project = useProject();
   const workspace = useWorkspace()?.id;
   const isKnown = daemon.value !== null;
+  const { window, to } = range;
   const read = useRead<Scope | null>(
-    `${isKnown} ${project} ${workspace} ${window}`,
+    `${isKnown} ${project} ${workspace} ${window} ${to}`,
     async () => {
       if (!isKnown) return null;
-      const since = firstDay(window, Date.now());
+      const decided = { decided_from: firstDay(range, Date.now()), decided_to: to };
+      const days = { window, ...to !== null && { to } };
       if (project === null) {
-        const query = { window, ...workspace && { workspace } };
+        const query = { ...days, ...workspace && { workspace } };
         const summary = await unwrap(api().api.global.analytics.summary.$get({ query }));
-        return { summary, hits: null, since };
+        return { summary, hits: null, range, decided };
       }
       const { analytics, policy } = api(project).api;
       const [summary, hits] = await Promise.all([
-        unwrap(analytics.summary.$get({ query: { window } })),
+        unwrap(analytics.summary.$get({ query: days })),
         unwrap(policy.hits.$get()),
       ]);
-      return { summary, hits, since };
+      return { summary, hits, range, decided };
     },
     ({ topic, project_id }) =>
       (topic === "actions" || topic === "approvals") && (!project || project_id === project),
@@ -93,32 +68,19 @@ function useSummary(window: string) {
   return read;
 }
 
-function Days({ window, onChange }: { window: string; onChange: (window: string) => void }) {
-  return (
-    <label class="field analytics-days">
-      <input
-        type="number"
-        min={1}
-        max={3650}
-        value={parseInt(window)}
-        onChange={(event) => {
-          const days = Math.round(Number(event.currentTarget.value));
-          if (days >= 1 && days <= 3650) onChange(`${days}d`);
-        }}
-      />
-      <span class="quiet">days</span>
-    </label>
-  );
+interface PicturesProps {
+  scope: Scope;
+  onZoom: (from: string, to: string) => void;
 }
 
-function Pictures({ scope }: { scope: Scope }) {
-  const { summary, since } = scope;
+function Pictures({ scope, onZoom }: PicturesProps) {
+  const { summary, range, decided } = scope;
   if (summary.decisions.total === 0 && summary.busiest_hours.length === 0) {
     return (
       <Empty icon="chart" title="Nothing happened in this time">
         <p>
           When agents act and people decide, this page shows when, how fast, and which rules did it.
-          Choose a longer time, or let an agent change a file.
+          Choose another time, or let an agent change a file.
         </p>
       </Empty>
     );
@@ -127,7 +89,7 @@ function Pictures({ scope }: { scope: Scope }) {
   return (
     <>
       <Totals scope={scope} />
-      <OverTime scope={scope} />
+      <OverTime scope={scope} onZoom={onZoom} />
       <Heat scope={scope} />
       <div class="analytics-pair">
         <Bars
@@ -140,7 +102,7 @@ function Pictures({ scope }: { scope: Scope }) {
             changes: {
               waited_from: String(from_ms),
               waited_to: to_ms === null ? null : String(to_ms),
-              decided_from: since,
+              ...decided,
             },
           }))}
         />
@@ -152,12 +114,12 @@ function Pictures({ scope }: { scope: Scope }) {
           rows={paths.map(({ path, count: n }) => ({
             name: path,
             count: n,
-            changes: { path, outcome: "blocked", decided_from: since },
+            changes: { path, outcome: "blocked", ...decided },
           }))}
         />
       </div>
       <Rules scope={scope} />
-      <Attention window={summary.window} since={since} />
+      <Attention range={range} decided={decided} />
       <Bars
         title="Agents"
         note="Decisions on the actions of each agent."
@@ -165,7 +127,7 @@ function Pictures({ scope }: { scope: Scope }) {
         rows={summary.decisions.by_agent.map(({ agent, ...outcomes }) => ({
           name: agent,
           count: Object.values(outcomes).reduce((sum, n) => sum + n, 0),
-          changes: { agent, decided_from: since },
+          changes: { agent, ...decided },
         }))}
       />
     </>
@@ -187,7 +149,7 @@ function short(ms: number): string {
   return ms < 60_000 ? `${ms / 1000} s` : durationOf(ms);
 }
 
-function Totals({ scope: { summary, since } }: { scope: Scope }) {
+function Totals({ scope: { summary, decided } }: { scope: Scope }) {
   const address = useAddress();
   const { decisions, approval_latency: latency, policy_accuracy: accuracy } = summary;
   const allowed = decisions.by_day.reduce((sum, day) => sum + day.allowed, 0);
@@ -203,7 +165,7 @@ function Totals({ scope: { summary, since } }: { scope: Scope }) {
       <ul class="analytics-figures">
         {figures.map(({ name, n, outcome }) => (
           <li key={name}>
-            <a href={address.href("/actions", { outcome, decided_from: since })}>
+            <a href={address.href("/actions", { outcome, ...decided })}>
               <strong>{number(n)}</strong>
               <span>{name}</span>
             </a>

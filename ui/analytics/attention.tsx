@@ -8,17 +8,14 @@ import { api, unwrap } from "../state/client.ts";
 import { daemon } from "../state/live.ts";
 import { useProject, useWorkspace } from "../state/project.ts";
 import { useRead } from "../state/read.ts";
+import type { Range } from "./periods.ts";
+import type { Scope } from "./scope.ts";
 
-interface AttentionProps {
-  /** The window of days, such as `30d`. */
-  window: string;
-  /** The first day of the window. */
-  since: string;
-}
+type AttentionProps = Pick<Scope, "range" | "decided">;
 
 /** The time that each person took for decisions, against the length of what they decided on. */
-export function Attention({ window, since }: AttentionProps) {
-  const { value, problem } = useFigures(window);
+export function Attention({ range, decided }: AttentionProps) {
+  const { value, problem } = useFigures(range);
   return (
     <section class="room-part analytics-part" aria-labelledby="analytics-attention">
       <h2 id="analytics-attention">Attention</h2>
@@ -38,30 +35,35 @@ export function Attention({ window, since }: AttentionProps) {
         ? problem === null && <Skeleton lines={3} />
         : value.reviewers.length === 0
         ? <p>No person decided anything in this time.</p>
-        : <People reviewers={value.reviewers} since={since} />}
+        : <People reviewers={value.reviewers} decided={decided} />}
     </section>
   );
 }
 
-function useFigures(window: string) {
+function useFigures({ window, to }: Range) {
   const project = useProject();
   const workspace = useWorkspace()?.id;
   const isKnown = daemon.value !== null;
   return useRead<Figures | null>(
-    `${isKnown} ${project} ${workspace} ${window}`,
+    `${isKnown} ${project} ${workspace} ${window} ${to}`,
     async () => {
       if (!isKnown) return null;
+      const days = { window, ...to !== null && { to } };
       if (project !== null) {
-        return await unwrap(api(project).api.analytics.attention.$get({ query: { window } }));
+        return await unwrap(api(project).api.analytics.attention.$get({ query: days }));
       }
-      const query = { window, ...workspace && { workspace } };
+      const query = { ...days, ...workspace && { workspace } };
       return await unwrap(api().api.global.analytics.attention.$get({ query }));
     },
     ({ topic, project_id }) => topic === "approvals" && (!project || project_id === project),
   );
 }
 
-function People({ reviewers, since }: { reviewers: Figures["reviewers"]; since: string }) {
+interface PeopleProps extends Pick<Scope, "decided"> {
+  reviewers: Figures["reviewers"];
+}
+
+function People({ reviewers, decided }: PeopleProps) {
   const address = useAddress();
   return (
     <>
@@ -75,7 +77,7 @@ function People({ reviewers, since }: { reviewers: Figures["reviewers"]; since: 
         </p>
       ))}
       <div class="wide-table" tabIndex={0} role="region" aria-label="Attention of people">
-        <table class="numbers rules-table">
+        <table class="numbers rules-table stacked">
           <thead>
             <tr>
               <th scope="col">Person</th>
@@ -95,19 +97,21 @@ function People({ reviewers, since }: { reviewers: Figures["reviewers"]; since: 
                   <a
                     href={address.href("/actions", {
                       decided_by: one.reviewer,
-                      decided_from: since,
+                      ...decided,
                     })}
                   >
                     <Text value={one.reviewer} />
                   </a>
                 </th>
-                <td>{number(one.decisions)}</td>
-                <td>{number(one.approved)}</td>
-                <td>{one.median_ms === null ? "–" : durationOf(one.median_ms)}</td>
-                <td>{number(one.characters)}</td>
-                <td>{number(one.quick)}</td>
-                <td>{number(one.quick_risky)}</td>
-                <td>{number(one.longest_streak)}</td>
+                <td data-label="Decisions">{number(one.decisions)}</td>
+                <td data-label="Approved">{number(one.approved)}</td>
+                <td data-label="Median time">
+                  {one.median_ms === null ? "–" : durationOf(one.median_ms)}
+                </td>
+                <td data-label="Characters">{number(one.characters)}</td>
+                <td data-label="Quick">{number(one.quick)}</td>
+                <td data-label="Quick at high risk">{number(one.quick_risky)}</td>
+                <td data-label="Longest streak">{number(one.longest_streak)}</td>
               </tr>
             ))}
           </tbody>

@@ -1,12 +1,12 @@
 import { count, number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
-import type { Scope } from "./scope.ts";
+import { pointed, type Scope } from "./scope.ts";
 import { clock, offsetHours, shifted, WEEKDAYS, zoneName } from "./hours.ts";
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** When agents acted: the hours of a week. Each hour opens its actions. */
-export function Heat({ scope: { summary, since } }: { scope: Scope }) {
+export function Heat({ scope: { summary, decided } }: { scope: Scope }) {
   const ahead = offsetHours();
   const counts = new Map(
     summary.busiest_hours.map(({ count: n, ...at }) => {
@@ -33,7 +33,12 @@ export function Heat({ scope: { summary, since } }: { scope: Scope }) {
         </thead>
         <tbody>
           {WEEKDAYS.map(({ day, name }) => (
-            <tr key={day}>
+            <tr
+              key={day}
+              class={pointed.value === day ? "heat-pointed" : undefined}
+              onPointerEnter={() => pointed.value = day}
+              onPointerLeave={() => pointed.value = null}
+            >
               <th scope="row">
                 <span aria-hidden="true">{name.slice(0, 3)}</span>
                 <span class="visually-hidden">{name}</span>
@@ -44,7 +49,7 @@ export function Heat({ scope: { summary, since } }: { scope: Scope }) {
                   name={`${name} ${clock(hour)}`}
                   n={counts.get(`${day} ${hour}`) ?? 0}
                   most={most}
-                  changes={behind(shifted({ weekday: day, hour }, -ahead), since)}
+                  changes={behind(shifted({ weekday: day, hour }, -ahead), decided)}
                 />
               ))}
             </tr>
@@ -60,15 +65,18 @@ export function Heat({ scope: { summary, since } }: { scope: Scope }) {
   );
 }
 
-function behind({ weekday, hour }: { weekday: number; hour: number }, from: string) {
-  return { weekday: String(weekday), hour: String(hour), from };
+function behind(
+  { weekday, hour }: { weekday: number; hour: number },
+  { decided_from: from, decided_to: to }: Scope["decided"],
+) {
+  return { weekday: String(weekday), hour: String(hour), from, to };
 }
 
 interface CellProps {
   name: string;
   n: number;
   most: number;
-  changes: Record<string, string>;
+  changes: Record<string, string | null>;
 }
 
 function Cell({ name, n, most, changes }: CellProps) {

@@ -1,9 +1,11 @@
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { AnalyticsSummary } from "../../server/analytics/schema.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { count, number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
-import type { Scope } from "./scope.ts";
-import { dayName, type Period, periodName, periodsOf } from "./periods.ts";
+import { dayName, type Period, periodName, periodsOf, type Range, weekdayOf } from "./periods.ts";
+import { pointed, type Scope } from "./scope.ts";
 
 type Day = AnalyticsSummary["decisions"]["by_day"][number];
 
@@ -28,11 +30,19 @@ interface Column {
   total: number;
 }
 
-/** Decisions over time, stacked by outcome. A column opens its decisions, its name in the key too. */
-export function OverTime({ scope: { summary, since } }: { scope: Scope }) {
+interface OverTimeProps {
+  scope: Scope;
+  onZoom: (from: string, to: string) => void;
+}
+
+/**
+ * Decisions over time, stacked by outcome. A column opens its decisions, its name in the key too; to
+ * drag over some columns shows these days alone.
+ */
+export function OverTime({ scope, onZoom }: OverTimeProps) {
+  const { summary, range, decided } = scope;
   const address = useAddress();
-  const columns = columnsOf(summary);
-  const most = Math.max(1, ...columns.map(({ total }) => total));
+  const columns = columnsOf(summary, range);
   const used = OUTCOMES.filter((_, at) => columns.some(({ counts }) => counts[at]! > 0));
   const open = (period: Period) => ({ decided_from: period.from, decided_to: period.to });
   const middle = columns[Math.floor(columns.length / 2)]!;
@@ -42,7 +52,7 @@ export function OverTime({ scope: { summary, since } }: { scope: Scope }) {
       <ul class="key-list">
         {used.map(({ name, word, icon }) => (
           <li key={name}>
-            <a href={address.href("/actions", { outcome: name, decided_from: since })}>
+            <a href={address.href("/actions", { outcome: name, ...decided })}>
               <span class={`swatch fill-${name}`}>
                 <Icon name={icon} />
               </span>
@@ -52,20 +62,7 @@ export function OverTime({ scope: { summary, since } }: { scope: Scope }) {
         ))}
       </ul>
       <div class="chart">
-        <span class="chart-most quiet small">{number(most)}</span>
-        <ol class="columns">
-          {columns.map((column) => (
-            <li key={column.period.from}>
-              <a
-                href={address.href("/actions", open(column.period))}
-                title={told(column)}
-                aria-label={told(column)}
-              >
-                <Stack column={column} most={most} />
-              </a>
-            </li>
-          ))}
-        </ol>
+        <Columns columns={columns} open={open} onZoom={onZoom} />
         <p class="chart-days quiet small" aria-hidden="true">
           <span>{dayName(columns[0]!.period.from)}</span>
           {columns.length > 4 && <span>{dayName(middle.period.from)}</span>}
@@ -77,8 +74,85 @@ export function OverTime({ scope: { summary, since } }: { scope: Scope }) {
   );
 }
 
-function columnsOf({ window, decisions: { by_day } }: AnalyticsSummary): Column[] {
-  return periodsOf(window, Date.now()).map((period) => {
+interface ColumnsProps {
+  columns: Column[];
+  open: (period: Period) => Record<string, string>;
+  onZoom: (from: string, to: string) => void;
+}
+
+function Columns({ columns, open, onZoom }: ColumnsProps) {
+  const address = useAddress();
+  const most = Math.max(1, ...columns.map(({ total }) => total));
+  /** The columns under the pointer and where it was pressed; null outside of the chart. */
+  const at = useSignal<number | null>(null);
+  const pressed = useSignal<number | null>(null);
+  const wasDragged = useRef(false);
+  const point = (next: number | null) => {
+    at.value = next;
+    pointed.value = next === null ? null : weekdayOf(columns[next]!.period);
+  };
+  const release = () => {
+    const [from, to] = [pressed.value, at.value];
+    pressed.value = null;
+    wasDragged.current = from !== null && to !== null && from !== to;
+    if (from === null || to === null || from === to) return;
+    const [first, last] = [Math.min(from, to), Math.max(from, to)];
+    onZoom(columns[first]!.period.from, columns[last]!.period.to);
+  };
+  const classOf = (column: Column, index: number) => {
+    const [from, to] = [pressed.value, at.value];
+    const isChosen = from !== null && to !== null && from !== to &&
+      index >= Math.min(from, to) && index <= Math.max(from, to);
+    const isPointed = to === null && pointed.value !== null &&
+      weekdayOf(column.period) === pointed.value;
+    return isChosen ? "column-chosen" : isPointed || to === index ? "column-pointed" : undefined;
+  };
+  return (
+    <>
+      <p class="chart-told quiet small" aria-hidden="true">
+        {at.value !== null && columns[at.value]
+          ? told(columns[at.value]!)
+          : `At most ${number(most)}. Drag over columns to see these days alone.`}
+      </p>
+      <ol
+        class="columns"
+        onPointerLeave={() => {
+          pressed.value = null;
+          point(null);
+        }}
+        onPointerUp={release}
+      >
+        {columns.map((column, index) => (
+          <li
+            key={column.period.from}
+            class={classOf(column, index)}
+            onPointerEnter={() => point(index)}
+            onPointerDown={({ button }) => {
+              if (button === 0) pressed.value = index;
+            }}
+          >
+            <a
+              href={address.href("/actions", open(column.period))}
+              draggable={false}
+              aria-label={told(column)}
+              onFocus={() => point(index)}
+              onBlur={() => point(null)}
+              onClick={(event) => {
+                if (wasDragged.current) event.preventDefault();
+                wasDragged.current = false;
+              }}
+            >
+              <Stack column={column} most={most} />
+            </a>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function columnsOf({ decisions: { by_day } }: AnalyticsSummary, range: Range): Column[] {
+  return periodsOf(range, Date.now()).map((period) => {
     const days = by_day.filter(({ day }) => day >= period.from && day < period.to);
     const counts = OUTCOMES.map(({ of }) => days.reduce((sum, day) => sum + of(day), 0));
     return { period, counts, total: counts.reduce((sum, n) => sum + n, 0) };

@@ -26,7 +26,7 @@ const MOST = 50;
 const EFFECTS: Record<string, string> = { allow: "allows", ask: "asks", deny: "blocks" };
 
 /** The rules that decided, by how often they did or how often people overruled them. */
-export function Rules({ scope: { summary, hits, since } }: { scope: Scope }) {
+export function Rules({ scope: { summary, hits, decided } }: { scope: Scope }) {
   const address = useAddress();
   const order = hits !== null && address.query["rules"] === "overruled" ? "overruled" : "decisions";
   const rows = rowsOf(summary.decisions.by_rule, hits)
@@ -50,7 +50,7 @@ export function Rules({ scope: { summary, hits, since } }: { scope: Scope }) {
           : "What each rule decided in this time. Overruled: asked and then approved, or allowed and rolled back, since the log began."}
       </p>
       <div class="wide-table" tabIndex={0} role="region" aria-label="Decisions of rules">
-        <table class="numbers rules-table">
+        <table class="numbers rules-table stacked">
           <thead>
             <tr>
               <th scope="col">Rule</th>
@@ -66,20 +66,20 @@ export function Rules({ scope: { summary, hits, since } }: { scope: Scope }) {
               <tr key={`${row.effect} ${keyOf(row)}`}>
                 <th scope="row">
                   <a
-                    href={address.href("/actions", { rule: keyOf(row), decided_from: since })}
+                    href={address.href("/actions", { rule: keyOf(row), ...decided })}
                   >
-                    {row.pattern === null ? "No rule: the default" : <Code value={row.pattern} />}
+                    {row.pattern === null ? nameless(row.effect) : <Code value={row.pattern} />}
                   </a>
                   <span class="quiet small">
                     {EFFECTS[row.effect ?? ""] ?? ""}
                     {row.list && `, ${row.source} ${row.list}`}
                   </span>
                 </th>
-                <td>{number(row.decisions)}</td>
-                <td>{number(row.approved)}</td>
-                <td>{number(row.rejected)}</td>
-                <td>{number(row.blocked)}</td>
-                {hits !== null && <td>{number(row.overruled ?? 0)}</td>}
+                <td data-label="Decisions">{number(row.decisions)}</td>
+                <td data-label="Approved or allowed">{number(row.approved)}</td>
+                <td data-label="Rejected">{number(row.rejected)}</td>
+                <td data-label="Blocked">{number(row.blocked)}</td>
+                {hits !== null && <td data-label="Overruled">{number(row.overruled ?? 0)}</td>}
               </tr>
             ))}
           </tbody>
@@ -98,6 +98,13 @@ function rowsOf(rules: Ruled, hits: PolicyHit[] | null): Row[] {
     decisions: rule.approved + rule.rejected + rule.blocked + expired + cancelled,
     overruled: hits === null ? null : overruled.get(keyOf(rule)) ?? 0,
   }));
+}
+
+/** An action that no rule decided: a remembered approval or a plan can have allowed it. */
+function nameless(effect: Row["effect"]): string {
+  return effect === "allow"
+    ? "No rule: the default or an earlier approval"
+    : "No rule: the default";
 }
 
 /** A rule as the list of actions takes it. */

@@ -1,22 +1,27 @@
 import type { Action } from "../../server/actions/schema.ts";
 
 /** The orders of the queue. */
-export type Sort = "age" | "risk";
+export type Sort = "age" | "risk" | "project";
 
 interface Arrangement {
   sort: Sort;
   /** Puts the actions of a session together; the session of the first action comes first. */
   bySession: boolean;
+  /** The name of a project, by which the order by project sorts. */
+  nameOf?: (project_id: string) => string;
 }
 
-type Placed = Pick<Action, "id" | "session_id" | "created_at" | "risk">;
+type Placed = Pick<Action, "id" | "session_id" | "project_id" | "created_at" | "risk">;
 
-/** Sorts held actions, the oldest or the riskiest first. */
+/** Sorts held actions: the oldest first, the riskiest first, or by project. */
 export function arrange<T extends Placed>(
   items: readonly T[],
-  { sort, bySession }: Arrangement,
+  { sort, bySession, nameOf = (id) => id }: Arrangement,
 ): T[] {
-  const sorted = [...items].sort(sort === "risk" ? byRisk : byAge);
+  const byProject = (a: Placed, b: Placed) =>
+    nameOf(a.project_id).localeCompare(nameOf(b.project_id)) ||
+    a.project_id.localeCompare(b.project_id) || byAge(a, b);
+  const sorted = [...items].sort({ age: byAge, risk: byRisk, project: byProject }[sort]);
   return bySession ? together(sorted) : sorted;
 }
 

@@ -97,6 +97,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
             Open a wall
           </Button>
         )}
+        {!isRefused && <ForLater review={review} detail={detail} />}
       </div>
       {detail.command !== null && <Permit review={review} />}
       {detail.taken_from && <Part review={review} detail={detail} />}
@@ -108,9 +109,9 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           : review.left.value.size > 0
           ? "You are approving the marked files and no others"
           : "You are approving exactly what is shown"}
+        {" · "}
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
-      {!isRefused && <ForLater review={review} detail={detail} />}
     </div>
   );
 }

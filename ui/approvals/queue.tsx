@@ -31,7 +31,7 @@ const SHOWN = 500;
 export function Queue({ items, selected }: QueueProps) {
   const list = useRef<HTMLUListElement>(null);
   const fresh = useArrivals(items);
-  const { bySession } = useArrangement();
+  const { sort, bySession } = useArrangement();
   useSelectedInView(list, selected, items !== null && items.length > 0);
   const keepFocus = useFocusFollowing(list, selected);
   if (items === null) {
@@ -44,6 +44,7 @@ export function Queue({ items, selected }: QueueProps) {
   const first = Math.floor(Math.max(0, at) / SHOWN) * SHOWN;
   const shown = items.slice(first, first + SHOWN);
   const rest = items.length + unread.value - first - shown.length;
+  const groupOf = (of: QueueItem) => groupIn(of, { sort, bySession });
   // Without a selected row the first one is the stop of the Tab key.
   const stop = at < 0 ? shown[0]?.id : selected;
   return (
@@ -51,8 +52,8 @@ export function Queue({ items, selected }: QueueProps) {
       {first > 0 && <li class="queue-more quiet">{count(first, "older action")} above.</li>}
       {shown.map((item, i) => (
         <Fragment key={item.id}>
-          {groupOf(item, bySession) !== (i > 0 ? groupOf(shown[i - 1]!, bySession) : null) && (
-            <GroupHead item={item} items={shown.slice(i)} bySession={bySession} />
+          {groupOf(item) !== (i > 0 ? groupOf(shown[i - 1]!) : null) && (
+            <GroupHead item={item} items={shown.slice(i)} groupOf={groupOf} />
           )}
           <Row
             item={item}
@@ -71,28 +72,35 @@ export function Queue({ items, selected }: QueueProps) {
   );
 }
 
-/** What has one heading in the list: a session, or the snoozed actions; null has none. */
-function groupOf({ asleep, session_id }: QueueItem, bySession: boolean): string | null {
+/** What has one heading in the list: a session, a project, the snoozed ones; null has none. */
+function groupIn(
+  { asleep, session_id, project_id }: QueueItem,
+  { sort, bySession }: ReturnType<typeof useArrangement>,
+): string | null {
   if (asleep) return "asleep";
-  return bySession ? session_id : null;
+  if (bySession) return session_id;
+  return sort === "project" ? project_id : null;
 }
 
 interface GroupProps {
   item: QueueItem;
   /** The items from this one on. */
   items: QueueItem[];
-  bySession: boolean;
+  groupOf: (item: QueueItem) => string | null;
 }
 
-function GroupHead({ item, items, bySession }: GroupProps) {
-  const group = groupOf(item, bySession);
+function GroupHead({ item, items, groupOf }: GroupProps) {
+  const group = groupOf(item);
   if (group === null) return null;
-  const end = items.findIndex((other) => groupOf(other, bySession) !== group);
+  const end = items.findIndex((other) => groupOf(other) !== group);
   const held = count(end < 0 ? items.length : end, "action");
+  const isSession = !item.asleep && group === item.session_id;
   return (
     <li class="queue-group small quiet">
-      {item.asleep ? "Snoozed" : <Text as="span" value={item.agent} />}
-      <span>{item.asleep ? held : `session ${shortHash(item.session_id)}, ${held}`}</span>
+      {item.asleep
+        ? "Snoozed"
+        : <Text as="span" value={isSession ? item.agent : nameOfProject(item.project_id)} />}
+      <span>{isSession ? `session ${shortHash(item.session_id)}, ${held}` : held}</span>
     </li>
   );
 }
@@ -156,22 +164,34 @@ function Row({ item, selected, isStop, fresh }: RowProps) {
       >
         {marked ? <Icon name="check" class="tool-icon marked" /> : <ToolIcon action={item} />}
         <span class="list-row-words">
-          <SentenceLine action={item} />
-          <span class="dotted quiet small queue-meta">
-            <Text as="span" value={item.agent} />
-            {foreign && <Text as="span" value={nameOfProject(item.project_id)} />}
-            <When item={item} />
-            {item.conflicts.length > 0 && <span class="contested">conflict</span>}
-            {fresh && <span class="fresh">new</span>}
-            {marked && <span class="fresh">marked</span>}
+          <span class="queue-line">
+            <SentenceLine action={item} />
+            <RiskBadge risk={item.risk} />
           </span>
-        </span>
-        <span class="queue-figures">
-          <RiskBadge risk={item.risk} />
-          <Lines lines={item.lines} />
+          <span class="queue-line">
+            <span class="dotted quiet small queue-meta">
+              <Text as="span" value={item.agent} />
+              {foreign && <Text as="span" value={nameOfProject(item.project_id)} />}
+              <When item={item} />
+              {item.conflicts.length > 0 && <Contested />}
+              {fresh && <span class="fresh">new</span>}
+              {marked && <span class="fresh">marked</span>}
+            </span>
+            <Lines lines={item.lines} />
+          </span>
         </span>
       </button>
     </li>
+  );
+}
+
+/** Other sessions change the same files; a narrow list has no room for the word. */
+function Contested() {
+  return (
+    <span class="contested" title="Another session changes the same files">
+      <Icon name="alert" />
+      <span class="contested-word">conflict</span>
+    </span>
   );
 }
 

@@ -23,8 +23,9 @@ const SCOPES = [
 ] as const;
 
 const ORDERS = [
-  { value: "age", label: "Oldest first" },
-  { value: "risk", label: "Riskiest first" },
+  { value: "age", label: "Oldest" },
+  { value: "risk", label: "Riskiest" },
+  { value: "project", label: "Project" },
 ] as const;
 
 /** The title of the queue, its scope, its order and its filter. */
@@ -46,7 +47,14 @@ export function QueueHead({ filter, items, isLate, onMarked, onRemembered }: Hea
           </span>
         )}
         <span class="queue-remembered">
-          <Button kind="quiet" keys="shift+m" onClick={onRemembered}>Show remembered</Button>
+          <Button
+            kind="quiet"
+            keys="shift+m"
+            title="Show remembered approvals"
+            onClick={onRemembered}
+          >
+            Remembered
+          </Button>
         </span>
       </div>
       {several && (

@@ -4,7 +4,7 @@ import type { Action } from "../../server/actions/schema.ts";
 import { plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { decidedHere } from "../state/live.ts";
-import { usePending, useProject } from "../state/project.ts";
+import { nameOfProject, usePending, useProject } from "../state/project.ts";
 import { arrange, keepPlaces, type Sort } from "./arrange.ts";
 import { snoozeOf, snoozes } from "./snoozes.ts";
 
@@ -39,7 +39,7 @@ export function after(items: QueueItem[], id: string): QueueItem | undefined {
 export function useArrangement(): { sort: Sort; bySession: boolean } {
   const { query } = useAddress();
   return {
-    sort: query["sort"] === "risk" ? "risk" : "age",
+    sort: query["sort"] === "risk" || query["sort"] === "project" ? query["sort"] : "age",
     bySession: query["group"] === "session",
   };
 }
@@ -79,7 +79,7 @@ export function useQueue(selected: string | null): QueueItems | null {
     const before = kept.current?.view === view ? shown : [];
     const gone = before.filter((action) => !present.has(action.id) && !decidedHere.has(action.id))
       .map((action) => ({ ...action, gone: true }));
-    const sorted = arrange([...wanted, ...gone], { sort, bySession });
+    const sorted = arrange([...wanted, ...gone], { sort, bySession, nameOf: nameOfProject });
     const placed = keepPlaces(sorted, shown.map(({ id }) => id));
     const isAwake = ({ id }: QueueItem) => !asleep.has(id);
     const items = [

@@ -294,7 +294,7 @@ function Bound({ detail }: { detail: ActionDetail }) {
         </Fact>
       )}
       {unbound !== null && (
-        <Fact name="Not fixed">
+        <Fact name="Can change">
           <Text as="p" class="quiet" value={unbound} />
         </Fact>
       )}

@@ -71,7 +71,7 @@ function Step({ detail, step, ...shown }: StepsProps & { step: PlanStep }) {
             <Paths name="Fixed" paths={scripts.map(({ path }) => path)} />
             {unbound !== null && (
               <div class="fact">
-                <dt>Not fixed</dt>
+                <dt>Can change</dt>
                 <dd>
                   <Text class="quiet" value={unbound} />
                 </dd>

@@ -167,7 +167,7 @@ function Forget({ project: { id, name } }: { project: HubProject }) {
     );
   };
   if (!isAsked.value) {
-    return <Button kind="quiet" onClick={() => isAsked.value = true}>Forget…</Button>;
+    return <Button onClick={() => isAsked.value = true}>Forget…</Button>;
   }
   return (
     <div class="project-ask" role="group" aria-label={`Forget ${name}`}>

@@ -137,6 +137,7 @@ function SessionsTable({ items, several }: { items: ListedSession[]; several: bo
           <th scope="col" class="cell-number">Actions</th>
           {several && <th scope="col" class="cell-project">Project</th>}
           <th scope="col" class="cell-agent">Agent</th>
+          <th scope="col" class="cell-time cell-started">Started</th>
           <th scope="col" class="cell-time">Seen</th>
         </tr>
       </thead>
@@ -173,6 +174,9 @@ function Row({ session, several }: { session: ListedSession; several: boolean })
       <td class="cell-number">{session.action_count}</td>
       {several && <Text as="td" class="cell-project" value={nameOfProject(project_id)} />}
       <Text as="td" class="cell-agent" value={session.agent} />
+      <td class="cell-time cell-started">
+        <Ago at={session.started_at} />
+      </td>
       <td class="cell-time">
         <Ago at={session.last_seen_at} />
       </td>

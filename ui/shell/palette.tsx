@@ -3,11 +3,14 @@ import { useRef } from "preact/hooks";
 import { Key } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
+import type { Action } from "../../server/actions/schema.ts";
 import { flatten } from "../../server/shown/visible.ts";
+import { decisionWord } from "../parts/badges.tsx";
 import { plain, sentenceOf } from "../parts/words.ts";
 import { cardOf, listPath, useAddress } from "../state/address.ts";
 import { type Binding, pageBindings } from "../state/keys.ts";
 import { daemon, pending } from "../state/live.ts";
+import { useRecorded } from "./recorded.ts";
 
 interface Entry {
   icon: IconName;
@@ -19,14 +22,21 @@ interface Entry {
 
 const SHOWN = 12;
 
-/** Finds commands, pages, projects and held actions by name. */
+/** Finds commands, pages, projects and held actions by name, and recorded actions by their words. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const address = useAddress();
   const typed = useSignal("");
   const at = useSignal(0);
   const bindings = useRef(pageBindings());
   const found = find(entriesOf(address, bindings.current), typed.value);
-  const entries = typed.value.trim() === "" ? found : [...found, searchFor(address, typed.value)];
+  const recorded = useRecorded(typed.value);
+  // What is found later comes last, so that no row moves.
+  const entries = typed.value.trim() === "" ? found : [
+    ...found,
+    searchFor(address, typed.value),
+    ...recorded.value.filter(({ status }) => status !== "pending")
+      .map((action) => recordOf(address, action)),
+  ];
   const chosen = Math.min(at.value, entries.length - 1);
   const run = (entry: Entry | undefined) => {
     onClose();
@@ -81,7 +91,7 @@ function Field({ chosen, typed, onType, onKeyDown }: FieldProps) {
         aria-controls="palette-list"
         aria-activedescendant={chosen >= 0 ? `palette-${chosen}` : undefined}
         autocomplete="off"
-        placeholder="Command, page, project or held action"
+        placeholder="Command, page, project or action"
         value={typed}
         onInput={(event) => onType(event.currentTarget.value)}
         onKeyDown={onKeyDown}
@@ -138,6 +148,15 @@ function searchFor(address: ReturnType<typeof useAddress>, typed: string): Entry
     kind: "all actions",
     text: `Search for “${flatten(typed.trim())}”`,
     run: () => address.go("/actions", { q: typed.trim() }),
+  };
+}
+
+function recordOf(address: ReturnType<typeof useAddress>, action: Action): Entry {
+  return {
+    icon: "list",
+    kind: decisionWord(action),
+    text: plain(sentenceOf(action)),
+    run: () => address.go(`/actions/${action.id}`),
   };
 }
 

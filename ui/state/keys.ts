@@ -107,6 +107,7 @@ const SIGNS: Record<string, string> = {
   "arrowup": "↑",
   "enter": "↵",
   "escape": "esc",
+  "space": "space",
 };
 
 /** A shortcut as keyboards label it: "⌘K", "Ctrl+K", "g a". */

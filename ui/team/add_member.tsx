@@ -34,7 +34,14 @@ export function AddMember({ onChange }: { onChange: () => void }) {
       <h3>Add a member</h3>
       <TextField label="Name" value={name} required maxLength={200} />
       <TextField label="E-mail, if you like" value={email} type="email" maxLength={254} />
-      <RoleChoice name="the new member" role={role.value} onChange={(next) => role.value = next} />
+      <span class="choice-named">
+        <span aria-hidden="true">Role</span>
+        <RoleChoice
+          name="the new member"
+          role={role.value}
+          onChange={(next) => role.value = next}
+        />
+      </span>
     </Form>
   );
 }

@@ -181,6 +181,31 @@ test("the window counts whole days", async () => {
   expect((await summary(gate, "3650d")).decisions.total).toBe(2);
 });
 
+test("a window that ends before a day counts neither that day nor later ones", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  const day = (after: number) =>
+    new Date(gate.clock.now + after * 86_400_000).toISOString().slice(0, 10);
+  const days = [day(0), day(1), day(2), day(3)];
+  for (const path of [".env", "secret/b", "secret/c"]) {
+    await write(gate, path);
+    gate.clock.advance(86_400_000);
+  }
+  const blocked = async (window: string, to: string) =>
+    (await summary(gate, `${window}&to=${to}`)).top_blocked_paths.map(({ path }) => path).sort();
+  // In both orders, because sums of closed days are kept.
+  for (let turn = 0; turn < 2; turn++) {
+    expect(await blocked("1d", days[1]!)).toEqual([".env"]);
+    expect(await blocked("1d", days[2]!)).toEqual(["secret/b"]);
+    expect(await blocked("2d", days[3]!)).toEqual(["secret/b", "secret/c"]);
+    expect(await blocked("30d", days[2]!)).toEqual([".env", "secret/b"]);
+    expect(await blocked("1d", day(5))).toEqual([]);
+    expect((await summary(gate, "30d")).top_blocked_paths).toHaveLength(3);
+  }
+  const { decisions, busiest_hours } = await summary(gate, `1d&to=${days[2]}`);
+  expect(decisions).toMatchObject({ total: 1, by_day: [{ day: days[1] }] });
+  expect(busiest_hours.reduce((sum, { count }) => sum + count, 0)).toBe(1);
+});
+
 test("the latency percentiles of 2,000 decisions are within 5 %", async () => {
   const gate = await createTestGate({ policies: POLICIES });
   const held = await write(gate, "held/a");
@@ -275,7 +300,11 @@ test("cached sums of past days equal freshly computed sums", async () => {
     for (let n = 0; n < 1 + hour % 4; n++) await write(`path${(hour * 7 + n) % 11}`);
     if (hour % 2 === 0) await summary(gate, "2d");
     const remembered = await summary(gate);
-    const fresh = await summarize([new DaySums(gate.project.ledger)], "30d", gate.clock.now);
+    const fresh = await summarize(
+      [new DaySums(gate.project.ledger)],
+      { window: "30d" },
+      gate.clock.now,
+    );
     expect(remembered, `hour ${hour}`).toEqual(fresh);
     gate.clock.advance(3 * 3_600_000);
   }

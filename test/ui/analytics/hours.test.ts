@@ -24,9 +24,9 @@ const NOON = Date.parse("2026-03-10T12:00:00Z");
 test.each([["1d", 2, 1], ["30d", 31, 1], ["90d", 13, 7], ["365d", 13, 30], ["3650d", 41, 90]])(
   "a window of %s has %i periods without a gap",
   (window, count, days) => {
-    const periods = periodsOf(window, NOON);
+    const periods = periodsOf({ window, to: null }, NOON);
     expect(periods.length).toBe(count);
-    expect(periods[0]!.from).toBe(firstDay(window, NOON));
+    expect(periods[0]!.from).toBe(firstDay({ window, to: null }, NOON));
     expect(periods.at(-1)!.to).toBe("2026-03-11");
     periods.slice(1).forEach(({ from, to }, at) => {
       expect(from).toBe(periods[at]!.to);
@@ -34,6 +34,13 @@ test.each([["1d", 2, 1], ["30d", 31, 1], ["90d", 13, 7], ["365d", 13, 30], ["365
     });
   },
 );
+
+test("a range that ends before a day has exactly its days", () => {
+  const range = { window: "3d", to: "2026-03-05" };
+  expect(periodsOf(range, NOON).map(({ from }) => from))
+    .toEqual(["2026-03-02", "2026-03-03", "2026-03-04"]);
+  expect(firstDay(range, NOON)).toBe("2026-03-02");
+});
 
 test("a period is named by its days", () => {
   const year = String(new Date().getUTCFullYear());

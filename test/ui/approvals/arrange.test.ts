@@ -4,6 +4,7 @@ import { arrange, keepPlaces } from "../../../ui/approvals/arrange.ts";
 const item = (id: string, session_id: string, minute: number, score: number) => ({
   id,
   session_id,
+  project_id: session_id === "one" ? "app" : "shop",
   created_at: `2026-01-01T00:0${minute}:00.000Z`,
   risk: { score, level: "low" as const, factors: [] },
 });
@@ -21,6 +22,11 @@ test.each(
     [{ sort: "risk", bySession: false }, "cdab"],
     [{ sort: "age", bySession: true }, "adbc"],
     [{ sort: "risk", bySession: true }, "cbda"],
+    [{ sort: "project", bySession: false }, "adbc"],
+    [
+      { sort: "project", bySession: false, nameOf: (id: string) => id === "app" ? "Z" : "A" },
+      "bcad",
+    ],
   ] as const,
 )("%j gives %s", (by, expected) => {
   expect(ids(arrange(items, by))).toBe(expected);
