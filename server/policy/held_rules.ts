@@ -5,6 +5,7 @@ import type { CommandAnalysis, Effect, Held } from "./interpret/unit.ts";
 import { isComputing } from "./programs/computing.ts";
 import { baseName } from "./programs/grammar.ts";
 import { namesInArguments, namesInList } from "./programs/operands.ts";
+import { filesOfPatch } from "./programs/patches.ts";
 import { PLAIN } from "./programs/words.ts";
 import type { Surroundings } from "./request.ts";
 
@@ -35,15 +36,17 @@ export function evaluateHeld(
   const names = text === null ? [ANY] : namesIn(text, holds!);
   return (names.length > MOST_NAMES ? [ANY] : names).flatMap((name) => {
     const walked = walkedPath(name, effect.from!);
-    const named = { ...plain, path: absolutePath(name, effect.from!) };
+    const op = holds!.as === "patch" ? "write" as const : effect.op;
+    const named = { ...plain, op, path: absolutePath(name, effect.from!) };
     return evaluate(walked === undefined ? named : { ...named, walked });
   });
 }
 
 function namesIn(text: string, { as, starts = [""] }: Held): string[] {
   if (as === "arguments") return namesInArguments(text);
-  return namesInList(text).flatMap((name) =>
-    name.startsWith("/") ? [name] : starts.map((start) => `${start}${name}`)
+  const names = as === "patch" ? filesOfPatch(text) : namesInList(text);
+  return names.flatMap((name) =>
+    name.startsWith("/") || name === ANY ? [name] : starts.map((start) => `${start}${name}`)
   );
 }
 

@@ -142,6 +142,20 @@ const EVERYDAY = "add commit".split(" ").map((command) => `git ${command}`).conc
   "echo printf mkdir touch cp mv chmod rmdir".split(" "),
 );
 
+/** Only words that no other program has as a subcommand: an unknown program may be any of these. */
+const SHOWING_KEYS = [
+  ...["gh auth token", "git credential fill", "git credential-store get"],
+  ...["gcloud auth print-access-token", "gcloud auth print-identity-token"],
+  ...["az account get-access-token", "aws configure get", "aws configure export-credentials"],
+  ...["security find-generic-password", "security find-internet-password"],
+  ...["gpg --export-secret-keys", "gpg --export-secret-subkeys"],
+];
+
+const CHANGING_MACHINE = (
+  "modprobe insmod rmmod iptables ip6tables nft ufw useradd userdel usermod passwd chpasswd visudo " +
+  "swapoff wipefs blkdiscard lvremove vgremove pvremove"
+).split(" ");
+
 const BLOCKED: RuleGroup[] = [
   {
     effect: "deny",
@@ -246,6 +260,16 @@ export const TEMPLATES: readonly Template[] = [
         effect: "ask",
         reason: "They change what others use, or act as another user",
         rules: { askCommands: ["git push", "sudo"] },
+      },
+      {
+        effect: "ask",
+        reason: "They print keys and passwords that other programs keep",
+        rules: { askCommands: SHOWING_KEYS },
+      },
+      {
+        effect: "ask",
+        reason: "They change disks, users, services or the network of the whole machine",
+        rules: { askCommands: CHANGING_MACHINE },
       },
     ],
     rest: {

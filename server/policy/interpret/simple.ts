@@ -157,7 +157,7 @@ function argument(node: Assignment, context: Context): string {
     context.shell.assignItems(node.name, itemsOf(node.value.elements, context));
     return name;
   }
-  const [value, ...more] = expandText(homesIn(node.value, context.shell), context);
+  const [value, ...more] = expandValue(node.value, context);
   return `${name}${node.append ? "+" : ""}=${more.length > 0 ? ANY : value}`;
 }
 
@@ -183,7 +183,7 @@ function assign(node: Assignment, context: Context, call: Call, runner: Runner):
     shell.assignItems(node.name, [...old, ...items]);
     return;
   }
-  const values = expandText(homesIn(node.value, shell), context);
+  const values = expandValue(node.value, context);
   for (const value of values) checkVariable(node.name, value, call, runner);
   if (node.index) {
     const items = [...shell.variables.get(node.name)?.items ?? []];
@@ -195,6 +195,12 @@ function assign(node: Assignment, context: Context, call: Call, runner: Runner):
   }
   const old = node.append ? shell.valuesOf(node.name) : [""];
   shell.assign(node.name, old.flatMap((one) => values.map((value) => asOneWord(one + value))));
+}
+
+/** The values that a variable gets: `a=(1)ls` gives it a text in bash, and runs `ls` in zsh. */
+function expandValue(value: Word, context: Context): string[] {
+  if (value.text.startsWith("(")) context.doubt("zsh runs the text behind a list", value.text);
+  return expandText(homesIn(value, context.shell), context);
 }
 
 /** Restores the variables that were set for one command only. */

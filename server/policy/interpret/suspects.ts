@@ -12,7 +12,8 @@ const STARTS = new Set(["env", "nohup", "time", "timeout", "nice", "sudo", "doas
 /**
  * Records the texts that a program may run: the files that the same command wrote before, what
  * follows an escape (`!git push`), and all words and the input of a program that no table describes
- * or that names a shell. Other programs' code and input are searched for names of files only.
+ * or that names a shell. Other programs' code and input are searched for names of files only, and
+ * their words for the name of a program and its arguments, one word each.
  */
 export function noteSuspects(
   name: string,
@@ -34,9 +35,32 @@ export function noteSuspects(
   const runs = !isInterpreter(name) && (!isKnown || words.some(namesShell));
   const how = { files_only: !runs, undescribed: !isKnown };
   if (runs) recorder.suspect(words.map(withValue).join(" "), call, how);
-  else for (const code of words) if (/[("'$]/.test(code)) recorder.suspect(code, call, how);
+  else {
+    for (const code of words) if (/[("'$]/.test(code)) recorder.suspect(code, call, how);
+    // Without a list of its options, a known program may start the rest of its words.
+    if (row?.unlisted && !isInterpreter(name)) recorder.suspect(inOneWord(words).join(" "), call);
+    for (const program of inOneWord(programsIn(words))) recorder.suspect(program, call);
+  }
   recorder.suspect(call.stdin, call, how);
 }
+
+/** The words, without those that are texts. */
+function inOneWord(words: readonly string[]): string[] {
+  return words.map((word) => /\s/.test(word) ? "-" : word);
+}
+
+/** The values of settings whose name says that they are a program: `-wrapper x`, `use_askpass=x`. */
+function programsIn(words: readonly string[]): string[] {
+  return words.flatMap((word, at) => {
+    const [, name = "", value] = SETTING.exec(word) ?? [];
+    const given = value ?? (name.startsWith("-") ? words[at + 1] : undefined);
+    return given !== undefined && PROGRAM_NAMES.test(name) ? [given] : [];
+  });
+}
+
+const SETTING = /^([\w.-]+)(?:=([^]+))?$/;
+const PROGRAM_NAMES =
+  /(wrapper|exec|executable|command|cmd|program|askpass|pager|editor|shell|launcher|runner|hook|preprocessor)$/i;
 
 /** `-Hcode`: the word, and the value that may be attached to its letter. */
 function withValue(word: string): string {

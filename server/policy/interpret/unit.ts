@@ -50,13 +50,16 @@ export interface Effect {
   from?: string;
   /** Only the disk tells whether there are such files; without it the effect says nothing. */
   on_disk?: boolean;
-  /** The program does what the file says: it reads the files in it, or runs code of its own language. */
+  /** The program does what the file says: it uses the files in it, or runs code of its own language. */
   holds?: Held;
 }
 
-/** The content of a file that steers a program: names of files, its own arguments, or code of its language. */
+/**
+ * The content of a file that steers a program: names of files, its own arguments, code of its
+ * language, or a patch, whose files it changes.
+ */
 export interface Held {
-  as: "names" | "arguments" | "code";
+  as: "names" | "arguments" | "code" | "patch";
   program: string;
   /** The folders from which the names start, beside the current one. */
   starts?: readonly string[];

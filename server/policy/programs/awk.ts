@@ -4,8 +4,9 @@ import { touchCode } from "./operands.ts";
 import { readOptions, spec, valuesOf } from "./options.ts";
 
 const AWK = spec(
-  "-F,--field-separator= -v,--assign= -f,--file= -b -c -C -d=? -e,--source= -E,--exec= -g -h " +
-    "-i,--include= -l,--load= -L=? -M -n -N -o=? -O -p=? -P -r -s -S -t -V",
+  "-F,--field-separator= -v,--assign= -f,--file= -b -c -C -d,--dump-variables=? -e,--source= " +
+    "-E,--exec= -g -h -i,--include= -l,--load= -L=? -M -n -N -o,--pretty-print=? -O -p,--profile=? -P -r " +
+    "-s -S -t -V",
   { posix: true },
 );
 
@@ -22,6 +23,9 @@ export const runAwk: Handler = (argv, call, run) => {
     if (path !== "-") touchCode("awk", path, call, run);
     followAwk((path === "-" ? call.stdin : run.content(path, call)) ?? "", call, run);
   }
+  for (const path of valuesOf(parsed, "dump-variables", "pretty-print", "profile")) {
+    run.touch("write", path, call);
+  }
   for (const path of valuesOf(parsed, "include")) {
     if (path !== "inplace") run.touch("read", path, call);
     else for (const file of files) run.touch("write", file, call);
@@ -30,8 +34,9 @@ export const runAwk: Handler = (argv, call, run) => {
   return ANY;
 };
 
-/** `print > name`: a computed file. */
-const COMPUTED_TARGET = /\bprintf?\b(?:[^;}\n>()]|\([^()]*\)){0,300}>\s*[A-Za-z_$(]/;
+/** `print > name` or `print > "a" name`: a computed file. */
+const COMPUTED_TARGET =
+  /\bprintf?\b(?:[^;}\n>()]|\([^()]*\)){0,300}>\s*(?:[A-Za-z_$(]|"[^"]*"[ \t]*["\w$(])/;
 
 function followAwk(program: string, call: Call, run: Runner): void {
   if (isSeveral(program)) {

@@ -1,6 +1,6 @@
 import { ANY, isSeveral, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
-import { touchCode } from "./operands.ts";
+import { touchBackups, touchCode } from "./operands.ts";
 import { has, readOptions, spec, valuesOf } from "./options.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { readSed, SED, sedParts } from "./sed.ts";
@@ -16,6 +16,7 @@ export const runSed: Handler = (argv, call, run) => {
     followSed(read(path, call, run) ?? "", call, run);
   }
   for (const path of files) run.touch(has(parsed, "in-place") ? "write" : "read", path, call);
+  for (const suffix of valuesOf(parsed, "in-place")) touchBackups(suffix, files, call, run);
   return OUTPUTS.sed!(argv, call, run);
 };
 

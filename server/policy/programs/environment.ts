@@ -8,13 +8,14 @@ const COMMANDS = new Set(
     "SUDO_ASKPASS SUDO_EDITOR LESSOPEN LESSCLOSE PSQL_EDITOR PSQL_PAGER SYSTEMD_PAGER " +
     "SYSTEMD_EDITOR BAT_PAGER DELTA_PAGER GH_PAGER GH_EDITOR GH_BROWSER AWS_PAGER KUBE_EDITOR " +
     "RSYNC_RSH CVS_RSH SVN_SSH PROMPT_COMMAND FZF_DEFAULT_COMMAND MAKESHELL CRONTAB_EDITOR " +
-    "GIT_TEXTCONV NULLCMD READNULLCMD")
+    "GIT_TEXTCONV NULLCMD READNULLCMD SHELL CC CXX CPP LD AR AS RUSTC RUSTDOC RUSTC_WRAPPER " +
+    "RUSTC_WORKSPACE_WRAPPER")
     .split(" "),
 );
 
 /** Variables that make other programs load or run a file. */
 const LOADERS =
-  /^(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_\w+|BASH_ENV|ENV|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GCONV_PATH|SHELLOPTS|BASHOPTS|BASH_FUNC_\w+|PS[0124]|HOSTALIASES|TAR_OPTIONS|ZDOTDIR|FPATH|fpath|module_path|RIPGREP_CONFIG_PATH|BAT_CONFIG_PATH|CURL_HOME|WGETRC|PYTHONHOME|PYTHONBREAKPOINT|PYTHONUSERBASE|PERL5DB|PERL5SHELL|(JAVA_TOOL|_JAVA|JDK_JAVA|BUN|GREP)_OPTIONS|(GNU)?MAKEFLAGS|MAKEFILES|LESSKEY(IN)?|GIT_DIR|GIT_WORK_TREE|GIT_COMMON_DIR|GIT_OBJECT_DIRECTORY|GIT_ALTERNATE_OBJECT_DIRECTORIES|npm_config_(script_shell|git|node_options|globalconfig|userconfig))$/;
+  /^(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_\w+|BASH_ENV|ENV|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GCONV_PATH|SHELLOPTS|BASHOPTS|BASH_FUNC_\w+|PS[0124]|HOSTALIASES|TAR_OPTIONS|ZDOTDIR|FPATH|fpath|module_path|RIPGREP_CONFIG_PATH|BAT_CONFIG_PATH|CURL_HOME|WGETRC|PYTHONHOME|PYTHONBREAKPOINT|PYTHONUSERBASE|PERL5DB|PERL5SHELL|(JAVA_TOOL|_JAVA|JDK_JAVA|BUN|GREP)_OPTIONS|(MAVEN|GRADLE|SBT|ANT|JAVA)_OPTS|GOFLAGS|(GNU)?MAKEFLAGS|MAKEFILES|LESSKEY(IN)?|GIT_DIR|GIT_WORK_TREE|GIT_COMMON_DIR|GIT_OBJECT_DIRECTORY|GIT_ALTERNATE_OBJECT_DIRECTORIES|npm_config_(script_shell|git|node_options|globalconfig|userconfig))$/;
 
 /** Variables with the name of a file that git writes its trace into. */
 const TRACES = /^GIT_(TRACE\w*|REDIRECT_\w+)$/;
@@ -24,7 +25,7 @@ const OTHER_MODULES =
   /(^|\s)(-r|--(require|import|(experimental-)?loader))[=\s]+["']?([./~]|\w+:)|--(env-file|eval|experimental-config-file)/;
 
 /** Variables whose value is a command, by their names. */
-const COMMAND_NAMES = /_(COMMAND|PAGER|EDITOR|BROWSER|ASKPASS)$/;
+const COMMAND_NAMES = /_(COMMAND|PAGER|EDITOR|BROWSER|ASKPASS)$|^CARGO_TARGET_\w+_(RUNNER|LINKER)$/;
 
 /** Variables that change which files a pathspec of git names. */
 const PATHSPECS = /^GIT_(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS$/;
@@ -90,9 +91,10 @@ function isHarmless(name: string, value: string): boolean {
   if (/^GIT_(DIR|WORK_TREE)$/.test(name) && /(^|\/)\.git$/.test(value)) return true;
   if (/MAKEFLAGS$/.test(name) && /^-?j?\d*$/.test(value)) return true;
   if (
-    /^(JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS$/.test(name) &&
+    /^(JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS$|_OPTS$/.test(name) &&
     /^(-X(m[sx]|ss)\d+\w|\s|-Dfile\.encoding=[\w-]+)+$/.test(value)
   ) return true;
+  if (name === "GOFLAGS" && /^(-(mod|tags|count|p)=[\w,]+|-[vx]|\s)+$/.test(value)) return true;
   if (/^PS[012]$/.test(name)) return !/`|\$[({]/.test(value);
   return name === "PS4" && !/[$`]/.test(value.replace(/\$\{?[A-Z_]+\}?/g, ""));
 }

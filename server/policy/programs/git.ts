@@ -2,6 +2,7 @@ import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { GRAMMARS } from "./grammar.ts";
 import { touchWord } from "./operands.ts";
+import { touchPatch } from "./patches.ts";
 import { isExclusion } from "../tracked.ts";
 import { touchOutputs } from "./program.ts";
 import { touchShown } from "./git_shown.ts";
@@ -223,19 +224,27 @@ const NAMES_ONLY =
 const GIT_TEXTS =
   /^(-[mSGCce]|--(message|grep|author|committer|format|pretty|date|since|until|after|before|trailer|branch|origin|sort))$/;
 
+/** Whether an option of such a command reads the file in its value. */
+function takesFile(name: string, option: string): boolean {
+  return /^(-X|--(file|exclude-from|exclude-per-directory|pathspec-from-file))$/.test(option) ||
+    (name === "config" && option === "-f");
+}
+
 /** Records the files that the arguments of a git command may name. */
 function touchArguments(name: string, args: string[], call: Call, run: Runner): void {
   let pattern = name === "grep" && !args.some((arg) => /^-(e|f)/.test(arg));
+  // `-S` of these names a file.
+  const isBlame = name === "blame" || name === "annotate";
   for (const [at, arg] of args.entries()) {
     const isOption = arg.startsWith("-");
-    if (
-      GIT_TEXTS.test(args[at - 1] ?? "") ||
-      /^(-[mSG].|--(message|grep|author|format|pretty)=)/.test(arg)
-    ) continue;
-    if (NAMES_ONLY.test(name) && !isOption) continue;
+    const before = args[at - 1] ?? "";
+    const isText = GIT_TEXTS.test(before) ||
+      /^(-[mSG].|--(message|grep|author|format|pretty)=)/.test(arg);
+    if (isText && !isBlame) continue;
+    if (NAMES_ONLY.test(name) && !isOption && !takesFile(name, before)) continue;
     if (pattern && !isOption) pattern = false;
     else if (!isExclusion(arg)) {
-      const value = /^--[\w-]+$/.test(args[at - 1] ?? "");
+      const value = /^--[\w-]+$/.test(before);
       touchWord(arg, call, run, isOption || value);
     }
   }
@@ -273,6 +282,18 @@ function runInit(parsed: Parsed, call: Call, run: Runner): void {
   run.touch("write", folder, call);
 }
 
+const PATCH = spec("-p= -C= --directory= --include= --exclude= --whitespace= --patch-format=");
+
+/** `git apply` and `git am`, which change the files that their patches name. */
+function runPatch(parsed: Parsed, call: Call, run: Runner): void {
+  if (has(parsed, "check", "stat", "numstat", "summary") && !has(parsed, "apply")) return;
+  if (has(parsed, "unsafe-paths")) run.doubt("the patch may change any file", call.text, call);
+  const folders = valuesOf(parsed, "directory");
+  for (const path of parsed.operands.length > 0 ? parsed.operands : [null]) {
+    touchPatch(path, call, run, folders);
+  }
+}
+
 const INIT = spec(
   "--template= --separate-git-dir= -b,--initial-branch= --object-format= -q --bare",
 );
@@ -289,9 +310,7 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
   if (name === "hook" && verb === "run") run.doubt("this runs a git hook", args.join(" "), call);
   if (name === "config") runConfig(args, call, run);
   if (name === "init" || name === "init-db") runInit(readOptions(args, INIT), call, run);
-  if (name === "apply" && args.includes("--unsafe-paths")) {
-    run.doubt("the patch may change any file", args.join(" "), call);
-  }
+  if (name === "apply" || name === "am") runPatch(readOptions(args, PATCH), call, run);
   touchPaths(name, args, call, run);
   if (name === "bundle" && verb === "create") {
     const [file] = readOptions(rest, spec("--version=")).operands;

@@ -4,6 +4,7 @@ import { cmd, deno, type Language, languageOf, node } from "./languages.ts";
 import { has, type Parsed, readOptions, valuesOf } from "./options.ts";
 import { EVERYTHING } from "../below.ts";
 import { baseName } from "./grammar.ts";
+import { touchBackups } from "./operands.ts";
 import { touchBelow } from "./recursion.ts";
 
 /** Runs an interpreter: searches inline code for commands; a script file counts as a read. */
@@ -14,8 +15,10 @@ export const runInterpreter: Handler = (argv, call, run) => {
   const inline = valuesOf(parsed, ...language.code);
   for (const code of inline) searchCode(code, language, call, run);
   if (language.edits !== undefined && has(parsed, language.edits)) {
-    for (const path of parsed.operands.slice(inline.length > 0 ? 0 : 1)) {
-      run.touch("write", path, call);
+    const files = parsed.operands.slice(inline.length > 0 ? 0 : 1);
+    for (const path of files) run.touch("write", path, call);
+    for (const suffix of valuesOf(parsed, language.edits)) {
+      touchBackups(suffix, files, call, run);
     }
   }
   // `ruby -run -e httpd folder`

@@ -23,7 +23,7 @@ export const NETWORK: Record<string, Row> = {
   sftp: row("none", "-b= -B= -c= -D=! -F= -i= -J= -l= -o= -P= -R= -S=! -s= -X="),
   curl: row(
     "none",
-    "-o,--output=> -O,--remote-name -d,--data= -F,--form= -T,--upload-file=< -K,--config=& " +
+    "-o,--output=> -O,--remote-name --remote-name-all -d,--data= -F,--form= -T,--upload-file=< -K,--config=& " +
       "-c,--cookie-jar=> -b,--cookie= -D,--dump-header=> -H,--header= -X,--request= -u,--user= " +
       "-A,--user-agent= -e,--referer= -m,--max-time= -x,--proxy= -w,--write-out= -E,--cert= -r,--range= " +
       "-C,--continue-at= -z= -y= -Y= -Q= -P= -t= -U= -s,--silent -S -f,--fail -L,--location -k -v -i " +

@@ -157,6 +157,24 @@ export function touchCode(program: string, path: string, call: Call, run: Runner
   }
 }
 
+/**
+ * `-i.bak`, of sed and perl: the old content gets another name. In the suffix a star stands for the
+ * name of the file, and slashes lead to another folder.
+ */
+export function touchBackups(
+  suffix: string,
+  files: readonly string[],
+  call: Call,
+  run: Runner,
+): void {
+  for (const path of suffix === "" ? [] : files) {
+    const at = path.lastIndexOf("/") + 1;
+    const name = path.slice(at);
+    const backup = suffix.includes("*") ? suffix.replaceAll("*", name) : `${name}${suffix}`;
+    run.touch("write", backup.includes("/") ? backup : `${path.slice(0, at)}${backup}`, call);
+  }
+}
+
 const ADDRESS = /^(?:-{0,2}[\w-]*=?)?(?:[a-z]\w*:)?(fileb?):(?:\/\/)?(.*)$/is;
 
 /** The files that an address of files may name: `file:///a%20b`, with a host, or relative to here. */

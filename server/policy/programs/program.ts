@@ -65,7 +65,7 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
     if (has(parsed, option)) run.touch("write", place, call);
   }
   if (row.keeps) keepInput(parsed, call);
-  noteDownloads(parsed, argv[0]!, call);
+  noteDownloads(parsed, argv[0]!, call, run);
   for (const path of valuesOf(parsed, ...row.reads)) {
     if (path !== "-") run.touch("read", row.globs ? globbed(path) : path, call);
   }
@@ -131,11 +131,15 @@ function keepInput(parsed: Parsed, { shell, stdin }: Call): void {
 }
 
 /** `curl -O` and `wget` name the file after the address; its content is unknown. */
-function noteDownloads(parsed: Parsed, program: string, call: Call): void {
-  if (!program.endsWith("wget") && !has(parsed, "remote-name")) return;
+function noteDownloads(parsed: Parsed, program: string, call: Call, run: Runner): void {
+  const is_named = program.endsWith("wget") && !has(parsed, "output-document");
+  if (!is_named && !has(parsed, "remote-name", "remote-name-all")) return;
+  const [folder = "."] = valuesOf(parsed, "directory-prefix", "output-dir");
   for (const address of parsed.operands) {
     const name = /([^/?#]+)(?:[?#].*)?$/.exec(address)?.[1];
-    if (name !== undefined) call.shell.files.set(absolutePath(name, call.shell.cwd), ANY);
+    if (name === undefined) continue;
+    call.shell.files.set(absolutePath(name, call.shell.cwd), ANY);
+    if (isStatic(name)) run.touch("write", `${folder}/${name}`, call, { implied: true });
   }
 }
 

@@ -13,6 +13,7 @@ import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
 import { EVERYTHING } from "../below.ts";
 import { touchCode, touchListed } from "./operands.ts";
+import { touchPatch } from "./patches.ts";
 import { tarReach, touchBelow } from "./recursion.ts";
 import { ROWS } from "./rows.ts";
 import { baseName } from "./grammar.ts";
@@ -87,8 +88,8 @@ const psqlShell = runClient(
 );
 const sqliteTexts = runClient(
   /^[ \t]*\.(?:shell|system)\s+([^\n]+)|^[ \t]*\.(?:once|output|read|import)\s+["']?\|\s*([^\n"']+)/gm,
-  /^[ \t]*\.(?:once|output|backup|save|clone|log)\s+(?:\w+\s+)?([^\s|]+)\s*$|\bvacuum\s+into\s+'([^']+)'/gim,
-  /^[ \t]*\.(?:read|open|restore|load)\s+(\S+)|^[ \t]*\.import\s+(?:-\S+\s+)*(\S+)|\b(?:readfile|fsdir|lsdir|edit|load_extension)\s*\((?:\s*('[^']*')\s*[,)])?|\battach\s+(?:database\s+)?('[^']*'|\S+)/gim,
+  /^[ \t]*\.(?:once|output|backup|save|clone|log)\s+(?:\w+\s+)?([^\s|]+)\s*$|\bvacuum\s+into\s+'([^']+)'|\bwritefile\s*\(\s*'([^']*)'/gim,
+  /^[ \t]*\.(?:read|open|restore|load)\s+(\S+)|^[ \t]*\.import\s+(?:-\S+\s+)*(\S+)|\b(?:readfile|writefile|fsdir|lsdir|edit|load_extension)\s*\((?:\s*('[^']*')\s*[,)])?|\battach\s+(?:database\s+)?('[^']*'|\S+)/gim,
 );
 /** An interactive one writes a history into the home folder, or where `SQLITE_HISTORY` says. */
 const sqliteShell: Handler = (argv, call, run) => {
@@ -112,6 +113,18 @@ const PSQL = spec(
 );
 const SQLITE = spec("-init= -cmd= -separator= -newline= -nullvalue=", { single: true });
 const SFTP = spec("-b= -B= -c= -D= -F= -i= -J= -l= -o= -P= -R= -S= -s= -X=");
+
+/** `psql -o '|command'` and `mysql --pager=command` pass what they print to a command. */
+function withPipes(handler: Handler, grammar: Spec, ...options: string[]): Handler {
+  return (argv, call, run) => {
+    for (const value of valuesOf(readOptions(argv.slice(1), grammar), ...options)) {
+      const piped = /^\s*\|([^]*)$/.exec(value)?.[1];
+      const code = piped ?? (options.includes("pager") ? value : "");
+      if (code !== "") run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
+    }
+    return handler(argv, call, run);
+  };
+}
 
 /** A handler of a program that does what the file of an option says, in its own language. */
 function codeFiles(handler: Handler, grammar: Spec, option: string): Handler {
@@ -150,6 +163,7 @@ export const SPECIALS: Record<string, Handler> = {
   gxargs: runXargs,
   ssh: withSettings((argv, call, run) => runWrapper(WRAPPERS.ssh!, argv.slice(1), call, run)),
   scp: withSettings(copies),
+  rsync: runRsync,
   sftp: withSettings(codeFiles(copies, SFTP, "b")),
   less: runPager,
   more: runPager,
@@ -174,10 +188,10 @@ export const SPECIALS: Record<string, Handler> = {
   ...forNames("jq gojq jaq yq", runQuery),
   ...forNames("ed ex vi vim nvim emacs", runEditor),
   ...forNames("apply_patch applypatch", runApplyPatch),
-  psql: codeFiles(psqlShell, PSQL, "file"),
+  patch: runPatch,
+  psql: codeFiles(withPipes(psqlShell, PSQL, "output", "log-file"), PSQL, "file"),
   ...forNames("7z 7za 7zr 7zz", runSevenZip),
-  mysql: mysqlShell,
-  mariadb: mysqlShell,
+  ...forNames("mysql mariadb", withPipes(mysqlShell, spec("--pager="), "pager")),
   ...forNames("sqlite3 sqlite", codeFiles(sqliteShell, SQLITE, "init")),
   gdb: runDebugger,
   lldb: runDebugger,
@@ -250,7 +264,7 @@ const TAR = spec(
   "-c,--create -x,--extract,--get -t,--list -r,--append -u,--update -A -d,--diff --delete -f,--file= -C,--directory= " +
     "-I,--use-compress-program= --to-command= --checkpoint-action= --checkpoint=? -F,--info-script,--new-volume-script= " +
     "--rsh-command= --rmt-command= -T,--files-from= -X,--exclude-from= --exclude= --strip-components= --transform= " +
-    "-g= -b= -H= -K= -L= -N= -V= --owner= --group= --mode= --mtime= -z -j -J -Z -a -v -p -P -k -m -O,--to-stdout -S -h -w -W --zstd",
+    "-g= -b= -H= -K= -L= -N= -V= --owner= --group= --mode= --mtime= -z -j -J -Z -a -v -p -P,--absolute-names -k -m -O,--to-stdout -S -h -w -W --zstd",
 );
 
 function runTar(argv: readonly string[], call: Call, run: Runner): string {
@@ -279,6 +293,9 @@ function runTar(argv: readonly string[], call: Call, run: Runner): string {
   const folders = valuesOf(parsed, "directory");
   if (extracts && !has(parsed, "to-stdout")) {
     for (const folder of folders) run.touch("write", folder, call);
+    if (has(parsed, "absolute-names")) {
+      run.doubt("the archive may write to any place of the machine", call.text, call);
+    }
   }
   if (has(parsed, "create", "append", "update")) {
     for (const path of parsed.operands) run.touch("read", path, call, { implied: true });
@@ -312,6 +329,25 @@ function runSevenZip(argv: readonly string[], call: Call, run: Runner): string {
   const [verb = "", , ...packed] = argv.slice(1).filter((arg) => !arg.startsWith("-"));
   if (/^[au]$/.test(verb)) {
     touchBelow(packed, { ...EVERYTHING, links: true, vague: true }, call, run);
+  }
+  return copies(argv, call, run);
+}
+
+/** `rsync -f '. file'`: a rule that takes further rules from a file. */
+function runRsync(argv: readonly string[], call: Call, run: Runner): string {
+  for (const rule of valuesOf(readOptions(argv.slice(1), ROWS.rsync!.grammar), "filter")) {
+    const file = /^(?:merge|dir-merge|[.:])(?:,\S*|[-+CenwsrpxC]*)[ _]+(\S+)$/.exec(rule)?.[1];
+    if (file !== undefined) run.touch("read", file, call);
+  }
+  return copies(argv, call, run);
+}
+
+/** `patch`, which changes the files that its patch names, also without operands. */
+function runPatch(argv: readonly string[], call: Call, run: Runner): string {
+  const parsed = readOptions(argv.slice(1), ROWS.patch!.grammar);
+  const [given] = [...valuesOf(parsed, "input"), ...parsed.operands.slice(1)];
+  if (!has(parsed, "dry-run")) {
+    touchPatch(given ?? null, call, run, valuesOf(parsed, "directory"));
   }
   return copies(argv, call, run);
 }

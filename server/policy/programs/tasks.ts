@@ -121,7 +121,9 @@ export const runMake: Handler = (argv, call, run) => {
     if (name === "SHELL" || name === ".SHELLFLAGS" || value?.includes("$(shell")) {
       run.doubt("the argument tells make what to run", word, call);
     }
-    if (value && /\s/.test(value)) run.code(value, { ...call, supposed: true, stdin: "" });
+    // A recipe may run the value, unless it is a list of options.
+    const guessed = value?.startsWith("-") ? undefined : "text" as const;
+    if (value) run.code(value, { ...call, supposed: true, guessed, stdin: "" });
   }
   return ANY;
 };

@@ -105,7 +105,8 @@ export const TEXT: Record<string, Row> = {
   xmllint: row("reads", "-o,--output=> --xpath= --format --schema= --noout"),
   patch: row(
     "writes",
-    "-p= -i,--input=< -o,--output=> -d,--directory=> -R -N -f -s -b -B= -D= -F= -r= -V= -z= --dry-run",
+    "-p= -i,--input=< -o,--output=> -d,--directory=> -R -N -f -s -b -B,--prefix=> -D= -F= " +
+      "-r,--reject-file=> -V= -Y,--basename-prefix=> -z,--suffix=> --dry-run",
     { words: "code" },
   ),
   split: row(
@@ -113,5 +114,5 @@ export const TEXT: Record<string, Row> = {
     "-a= -b= -C= -d -e -l= -n= -t= -u -x --additional-suffix= --filter=! --verbose",
     { words: "code" },
   ),
-  csplit: row("reads", "-b= -f,--prefix=> -k -n= -q -s -z"),
+  csplit: row("reads", "-b,--suffix-format=> -f,--prefix=> -k -n= -q -s -z"),
 };
