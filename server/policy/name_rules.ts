@@ -1,13 +1,13 @@
 import { builtin, type Finding } from "./finding.ts";
-import { DEEP, isStatic, STAR } from "./holes.ts";
+import { DEEP, isStatic, show, STAR } from "./holes.ts";
 import { filesOf } from "./interpret/globs.ts";
 import { absolutePath } from "./interpret/state.ts";
 import type { CommandAnalysis, Unit } from "./interpret/unit.ts";
 import type { Surroundings } from "./request.ts";
 
 /**
- * The findings about names of existing files that a program reads as options, because they begin with
- * a dash. The text shows only the glob, or the list, from which such a name comes.
+ * The findings about names of existing files that the text does not show: names that a program reads as
+ * options, because they begin with a dash, and names in a folder that a glob finds for `ls`.
  */
 export function evaluateNames(
   { units, effects }: CommandAnalysis,
@@ -21,11 +21,46 @@ export function evaluateNames(
       const folders = word.startsWith(DEEP) ? [...unit.folders, ...listed(units)] : unit.folders;
       return folders.some((folder) => hasOption(word.split("/")[0]!, folder, list));
     };
-    if (words.length === 0 || !(isMade(effects) || words.some(isOption))) continue;
-    findings.push({ ...builtin("ask", "unresolved", "$…", REASON), text: unit.text });
+    if (words.length > 0 && (isMade(effects) || words.some(isOption))) {
+      findings.push({ ...builtin("ask", "unresolved", "$…", REASON), text: unit.text });
+    }
+  }
+  for (const { argv, folders } of units.filter(listsContent)) {
+    for (const word of argv.slice(1).filter((one) => !isStatic(one) && !one.startsWith("-"))) {
+      const user = units.find((unit) => takesNames(unit, word));
+      if (!user || !folders.some((folder) => findsFolder(word, folder, list))) continue;
+      findings.push({ ...builtin("ask", "unresolved", "$…", LISTED), text: user.text });
+    }
   }
   return findings;
 }
+
+const IS_LS = /(^|\/)ls$/;
+
+function listsContent({ argv }: Unit): boolean {
+  return IS_LS.test(argv[0] ?? "") &&
+    !argv.some((word) => /^-[a-zA-Z0-9]*d|^--directory$/.test(word));
+}
+
+/** Whether another program gets the glob's names by a pipe or a variable: its own text has no glob. */
+function takesNames({ argv, text }: Unit, glob: string): boolean {
+  return !IS_LS.test(argv[0] ?? "") && !text.includes(show(glob)) &&
+    argv.slice(1).some((word) => word.includes(glob));
+}
+
+/** Whether a glob finds a folder that is not empty. Too many names count as such a one. */
+function findsFolder(
+  glob: string,
+  folder: string,
+  list: NonNullable<Surroundings["list"]>,
+): boolean {
+  if (!isStatic(folder)) return false;
+  const found = filesOf(glob.startsWith("/") ? glob : `${folder}/${glob}`, list);
+  return found === null || found.some((path) => list(path)?.length !== 0);
+}
+
+const LISTED =
+  "ls prints the names in a folder that the glob finds, which are other files here; use ls -d";
 
 /** Whether the same command makes a file of such a name. */
 function isMade(effects: CommandAnalysis["effects"]): boolean {

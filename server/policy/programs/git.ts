@@ -212,6 +212,7 @@ function runOptions(name: string, args: string[], call: Call, run: Runner): void
   for (const path of valuesOf(readOptions(args, short ? OUTPUT : LONG_OUTPUT), "output")) {
     run.touch("write", path, call);
   }
+  if (name === "apply" || name === "am") runPatch(readOptions(args, PATCH), call, run);
   runSubcommand(name, args, fork, run);
 }
 
@@ -310,7 +311,6 @@ function runSubcommand(name: string, args: string[], call: Call, run: Runner): v
   if (name === "hook" && verb === "run") run.doubt("this runs a git hook", args.join(" "), call);
   if (name === "config") runConfig(args, call, run);
   if (name === "init" || name === "init-db") runInit(readOptions(args, INIT), call, run);
-  if (name === "apply" || name === "am") runPatch(readOptions(args, PATCH), call, run);
   touchPaths(name, args, call, run);
   if (name === "bundle" && verb === "create") {
     const [file] = readOptions(rest, spec("--version=")).operands;

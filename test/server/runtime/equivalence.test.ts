@@ -191,13 +191,14 @@ function* texts(): Generator<{ text: string; folder: string }> {
 
 /**
  * Without the name that the shell or gate puts before its own messages. Programs that run at once may
- * write in another order, and so does bash with its environment, to which it adds two variables.
+ * write in another order, also within a line, and so does bash with its environment, to which it adds
+ * two variables.
  */
 function plain(output: string, text: string): string {
   const own = output.replace(/^(\/\S*bash: line \d+|gate): /gm, "");
   if (!/\||^(print)?env\b/.test(text)) return own;
-  const lines = own.split(/(?<=[\n\0])/);
-  return lines.filter((line) => !/^env|^printenv/.test(text) || !/^(_|SHLVL)=/.test(line))
+  const words = own.split(/(?<=[\s\0])/);
+  return words.filter((word) => !/^env|^printenv/.test(text) || !/^(_|SHLVL)=/.test(word))
     .sort().join("");
 }
 
