@@ -5,7 +5,7 @@ import { COMMANDS, HIDDEN } from "./commands.ts";
 import { CliError, EXIT, Exit, explain } from "./errors.ts";
 import type { Io, Tree } from "./io.ts";
 import { showTyping } from "./terminal/typing.ts";
-import { visibleText } from "./terminal/visible.ts";
+import { visibleLine, visibleText } from "./terminal/visible.ts";
 
 /** Runs one command line and returns its exit code; never throws, never ends the process. */
 export async function run(argv: string[], io: Io): Promise<number> {
@@ -26,8 +26,8 @@ export async function run(argv: string[], io: Io): Promise<number> {
 function reportError(error: unknown, io: Io): number {
   if (error instanceof Exit) return error.exit;
   const { message, next } = explain(error);
-  say(io, `gate: ${markedBelow(visibleText(message), 0)}`);
-  if (next) io.stderr.write(`  try: ${next}\n`);
+  say(io, `gate: ${markedBelow(visibleText(message), 0, {})}`);
+  if (next) io.stderr.write(`  try: ${visibleLine(next)}\n`);
   return error instanceof CliError ? error.exit : EXIT.failed;
 }
 

@@ -97,7 +97,7 @@ export async function confirmationFor(
   const why = `its risk is ${risk.level}, so a person types "${wanted}"`;
   if (!isInteractive(io)) {
     throw new CliError(`Cannot approve action "${id}": ${why}`, {
-      next: `gate show ${id}, then the same command with --confirm ${wanted}`,
+      next: `gate show ${id}, then the same command with --confirm ${quote(wanted)}`,
       exit: EXIT.usage,
     });
   }

@@ -96,7 +96,7 @@ class Telling {
     this.refused += 1;
     const { message, next } = explain(error);
     // Some messages do not name the action.
-    const about = message.includes(of) ? "" : `${of.slice(0, 8)}: `;
+    const about = message.includes(of) ? "" : `${of}: `;
     sayFailure(this.#io, { problem: `${about}${message}`, next });
   }
 

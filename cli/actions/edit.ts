@@ -51,23 +51,29 @@ function withoutEnd(command: string): string {
 }
 
 function proposedIn(detail: ActionDetail): string {
-  const { id, status, tool, command, input, base, after } = detail;
+  const { id, status } = detail;
   if (status !== "pending") throw new CliError(`Cannot edit action "${id}": it is ${status}`);
-  if (input !== null) {
-    throw refuse(detail, "its host executes its own input");
-  }
-  const { edits } = toolOf(tool);
-  if (edits === "command") return command!;
-  if (edits === null) {
-    throw refuse(detail, `${tool} has neither a text nor a command`);
-  }
-  const text = base?.rebased?.text ?? after?.text ?? null;
-  if (text === null) throw refuse(detail, "its content is not text, or is too large to edit");
-  return text;
+  const { text, why } = editableText(detail);
+  if (text !== null) return text;
+  throw new CliError(`Cannot edit action "${id}": ${why}`, { next: rejecting(detail) });
 }
 
-function refuse(detail: ActionDetail, why: string): CliError {
-  return new CliError(`Cannot edit action "${detail.id}": ${why}`, { next: rejecting(detail) });
+/** Whether a held action has a text or command that a person can edit. */
+export function isEditable(detail: ActionDetail): boolean {
+  return editableText(detail).text !== null;
+}
+
+function editableText(
+  { tool, command, input, base, after }: ActionDetail,
+): { text: string; why?: never } | { text: null; why: string } {
+  if (input !== null) return { text: null, why: "its host executes its own input" };
+  const { edits } = toolOf(tool);
+  if (edits === "command") return { text: command! };
+  if (edits === null) return { text: null, why: `${tool} has neither a text nor a command` };
+  const text = base?.rebased?.text ?? after?.text ?? null;
+  return text === null
+    ? { text, why: "its content is not text, or is too large to edit" }
+    : { text };
 }
 
 function rejecting({ id }: ActionDetail): string {

@@ -2,9 +2,12 @@ import type { Action } from "../../server/actions/schema.ts";
 import { type Client, unwrap } from "../../server/client.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT } from "../errors.ts";
+import { fitVisible, visibleLine } from "../terminal/visible.ts";
+import { summarize } from "./view.ts";
 
 const FULL_ID = 36;
 const PAGES = 40;
+const MOST_SHOWN = 5;
 
 /** Checks the typed beginning of an action's id. @throws CliError */
 export function parseIdPrefix(typed: string): string {
@@ -69,8 +72,12 @@ async function search(client: Client, prefix: string): Promise<Action[]> {
 function pick(actions: Action[], prefix: string): Action | null {
   const matching = actions.filter((action) => action.id.startsWith(prefix));
   if (matching.length > 1) {
-    const ids = matching.slice(0, 5).map((action) => `\n  ${action.id}`).join("");
-    const why = `${matching.length} ids begin with it:${ids}`;
+    const rows = matching.slice(0, MOST_SHOWN).map((one) =>
+      `\n  ${one.id}  ${fitVisible(`${visibleLine(one.tool)} ${summarize(one)}`, 36)}`
+    );
+    const rest = matching.length - MOST_SHOWN;
+    const more = rest > 0 ? `\n  and ${rest} more` : "";
+    const why = `${matching.length} ids begin with it:${rows.join("")}${more}`;
     throw new CliError(`Cannot choose an action by "${prefix}": ${why}`, {
       next: "the same command with more digits of the id",
     });

@@ -46,7 +46,7 @@ export function actionTable(
     const what = isToolSaid ? summary : `${visibleLine(action.tool)} ${summary}`;
     return [
       ...heads[i]!,
-      fitVisible(what, Math.max(MIN_SUMMARY, left - displayWidth(mark))) + mark,
+      fitSummary(what, Math.max(MIN_SUMMARY, left - displayWidth(mark))) + mark,
     ];
   }));
 }
@@ -58,6 +58,19 @@ const FULL_ID = 36;
 const SHORT_ID = 13;
 /** A summary keeps this width even if the line then wraps. */
 const MIN_SUMMARY = 16;
+
+const SHORTENED = /^((?:\w+ )?)([\x21-\x5a\x5c-\x7e]+)$/;
+
+/** A summary cut to the width. A path loses its middle, because its end names the file. */
+function fitSummary(summary: string, width: number): string {
+  const [, tool = "", path] = SHORTENED.exec(summary) ?? [];
+  const room = width - tool.length - 1;
+  if (summary.length <= width || !path?.includes("/") || room < MIN_SUMMARY / 2) {
+    return fitVisible(summary, width);
+  }
+  const end = Math.ceil(room * 2 / 3);
+  return `${tool}${path.slice(0, room - end)}…${path.slice(-end)}`;
+}
 
 /** The number of digits that tell these ids apart. */
 function sharedLength(ids: string[]): number {

@@ -43,14 +43,52 @@ export function statusOf(
 
 /** Everything that a person needs to review an action, and its results. */
 export function actionCard(io: Io, action: ActionDetail, now: number): string {
-  const rule = action.decision.rule;
-  const facts: [string, string | null][] = [
+  const facts = [
+    ...originFacts(action, now),
+    ...inputFacts(action),
+    ...boundFacts(action),
+    ...outcomeFacts(action, now),
+  ];
+  return [factLines(io, facts), ...sections(io, action), ...stepSections(io, action)].join("\n\n");
+}
+
+/** A card for a screen that shows its beginning first. */
+export interface ScreenCard {
+  /** What the action would do and why it is held; a person reads all of it before an approval. */
+  card: string;
+  /** Where it comes from, and until when it waits. */
+  more: string;
+}
+
+/** The parts of `actionCard` in the order in which a person needs them for a decision. */
+export function screenCard(io: Io, action: ActionDetail, now: number): ScreenCard {
+  const bound = factLines(io, boundFacts(action));
+  const parts = [
+    factLines(io, inputFacts(action)),
+    ...sections(io, action),
+    ...stepSections(io, action),
+    ...bound === "" ? [] : [bound],
+  ];
+  const more = [...originFacts(action, now), ...outcomeFacts(action, now)];
+  return { card: parts.join("\n\n"), more: factLines(io, more) };
+}
+
+type Fact = [string, string | null];
+
+function originFacts(action: ActionDetail, now: number): Fact[] {
+  return [
     ["id", action.id],
     ["status", statusOf(action) + laterOf(action)],
     ["project", `${action.project_id}  ${action.root}`],
     ["asked by", personBehind(action)],
     ["agent", action.agent],
     ["submitted", when(action.created_at, now)],
+  ];
+}
+
+function inputFacts(action: ActionDetail): Fact[] {
+  const rule = action.decision.rule;
+  return [
     ["tool", action.tool],
     ["path", action.path],
     ["to", targetOf(action)],
@@ -68,24 +106,35 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["rule", rule && `${rule.pattern}  (${rule.source} ${rule.list})`],
     ["instead", action.decision.alternative],
     ["risk", `${action.risk.level} ${action.risk.score}`],
-    ...action.risk.factors.map((f): [string, string] => ["", factor(f)]),
-    ...action.scripts.slice(0, 10).map(({ path, sha256, is_frozen }, i): [string, string] => [
+    ...action.risk.factors.map((f): Fact => ["", factor(f)]),
+  ];
+}
+
+/** What an approval is bound to, and what it trusts. */
+function boundFacts(action: ActionDetail): Fact[] {
+  return [
+    ...action.scripts.slice(0, 10).map(({ path, sha256, is_frozen }, i): Fact => [
       i === 0 ? "fixed" : "",
       `${path}  ${sha256.slice(0, 12)}${is_frozen ? "" : "  (only until it starts)"}`,
     ]),
     ...programFacts(action.programs ?? []),
     ["not fixed", action.unbound],
     ["remember", trustsOwnCode(action) ? OWN_CODE : null],
-    ...Object.entries(action.shortened ?? {}).map(([name, { bytes, sha256 }]): [string, string] => [
+    ...Object.entries(action.shortened ?? {}).map(([name, { bytes, sha256 }]): Fact => [
       "excerpt",
       `gate kept an excerpt of the ${name}: ${bytes} bytes, SHA-256 ${sha256}`,
     ]),
-    ...action.restored.slice(0, 20).map((one, i): [string, string] => [
+    ...action.restored.slice(0, 20).map((one, i): Fact => [
       i === 0 ? "undone" : "",
       describeRestored(one),
     ]),
     ["reversible", reversibilityOf(action)],
     ["approvals", action.approvals && approvalsLine(action.approvals)],
+  ];
+}
+
+function outcomeFacts(action: ActionDetail, now: number): Fact[] {
+  return [
     ["expires", action.status === "pending" ? whenDue(action.expires_at, now) : null],
     ["decided by", action.decided_by],
     ["decided", action.decided_at && when(action.decided_at, now)],
@@ -94,15 +143,13 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
     ["error", action.error],
     ["digest", action.digest],
   ];
-  return [factLines(io, facts), ...sections(io, action), ...stepSections(io, action)].join("\n\n");
 }
 
-function factLines(io: Io, facts: readonly [string, string | null][]): string {
-  const rows = facts.filter(([, value]) => value !== null)
-    .map((
-      [name, value],
-    ) => [paint(io, "dim", name.padEnd(10)), markedBelow(visibleText(value!), INDENT)]);
-  return rows.map((row) => row.join("  ")).join("\n");
+function factLines(io: Io, facts: readonly Fact[]): string {
+  return facts.filter(([, value]) => value !== null).map(([name, value]) => {
+    const text = markedBelow(visibleText(value!), INDENT, io.stdout);
+    return `${paint(io, "dim", name.padEnd(10))}  ${text}`;
+  }).join("\n");
 }
 
 /** The title of a plan, the number of its steps and how long its approval holds. */
@@ -119,7 +166,7 @@ function stepSections(io: Io, action: ActionDetail): string[] {
     const own = stepAsAction(action, step);
     const { decision, risk, cwd, path, command, tool, scripts, unbound, digest } = own;
     const head = `── step ${step.number} of ${steps.length} `.padEnd(40, "─");
-    const facts: [string, string | null][] = [
+    const facts: Fact[] = [
       ["tool", tool],
       ["path", path],
       ["to", targetOf(own)],
@@ -130,8 +177,8 @@ function stepSections(io: Io, action: ActionDetail): string[] {
       ["sandbox", sandboxOf(own)],
       ["outside", outsideOf(own)],
       ["risk", `${risk.level} ${risk.score}`],
-      ...risk.factors.map((one): [string, string] => ["", factor(one)]),
-      ...scripts.slice(0, 10).map((one): [string, string] => [
+      ...risk.factors.map((one): Fact => ["", factor(one)]),
+      ...scripts.slice(0, 10).map((one): Fact => [
         "fixed",
         `${one.path}  ${one.sha256.slice(0, 12)}`,
       ]),
@@ -149,7 +196,7 @@ function outsideOf({ outside }: ActionDetail): string | null {
   if (outside === null) return null;
   const { reason, earlier } = outside;
   const met = earlier
-    ? `; in the sandbox it ${earlier.execution} (${earlier.action_id.slice(0, 8)}): ` +
+    ? `; in the sandbox it ${earlier.execution} (${earlier.action_id}): ` +
       describeSandbox(earlier.sandbox)
     : "";
   return `the agent wants it to run outside the sandbox: ${reason}${met}`;
@@ -188,7 +235,7 @@ function trustsOwnCode({ status, command, scripts, programs, analysis }: ActionD
 type ShownProgram = NonNullable<ActionDetail["programs"]>[number];
 
 /** The program files, those that an agent can change first, because a long list is cut. */
-function programFacts(programs: ShownProgram[]): [string, string][] {
+function programFacts(programs: ShownProgram[]): Fact[] {
   const isChangeable = ({ changeable }: ShownProgram) => changeable !== undefined;
   const shown = programs.toSorted((a, b) => Number(isChangeable(b)) - Number(isChangeable(a)));
   const rest = programs.length - MOST_PROGRAMS;
@@ -210,7 +257,7 @@ const CHANGEABLE = {
 };
 
 /** The command behind held changes, and what became of the changes of a command. */
-function takenFacts(action: ActionDetail): [string, string | null][] {
+function takenFacts(action: ActionDetail): Fact[] {
   const { taken_from, held_back, signed } = action;
   const removed = taken_from ? signed?.folders?.emptied_folders ?? [] : [];
   const left_out = (taken_from ?? held_back)?.left_out;
@@ -218,11 +265,11 @@ function takenFacts(action: ActionDetail): [string, string | null][] {
   return [
     ["changes of", taken_from && `${taken_from.command}  (action ${taken_from.action_id})`],
     ["held back", held_back && heldLine(held_back)],
-    ...removed.slice(0, MOST_LEFT_OUT).map((path, i): [string, string] => [
+    ...removed.slice(0, MOST_LEFT_OUT).map((path, i): Fact => [
       i === 0 ? "removes" : "",
       `${path}  if it is empty then`,
     ]),
-    ...(left_out?.files ?? []).slice(0, MOST_LEFT_OUT).map(({ path, why }, i): [string, string] => [
+    ...(left_out?.files ?? []).slice(0, MOST_LEFT_OUT).map(({ path, why }, i): Fact => [
       i === 0 ? "left out" : "",
       `${path}  ${why}`,
     ]),
@@ -316,12 +363,18 @@ function parts(io: Io, action: ActionDetail): Part[] {
     ...contentParts(io, action),
     ...conflictParts(io, action),
     list("output", output ? [output.text] : []),
-    list(hasRun ? "ran" : "would run", analysis?.commands.map(commandText)),
+    list(hasRun ? "ran" : "would run", commandsBesides(action)),
     list(hasRun ? "could write" : "would write", analysis?.writes),
     list(hasRun ? "could delete" : "would delete", analysis?.deletes),
     list("cannot be determined", analysis?.unresolved),
     list("changed", listsFiles(action) ? action.changes.map(changeLine) : []),
   ];
+}
+
+/** The commands of the analysis; none if the facts say the only one in the same words. */
+function commandsBesides({ command, analysis }: ActionDetail): string[] {
+  const commands = analysis?.commands.map(commandText) ?? [];
+  return commands.length === 1 && commands[0] === command ? [] : commands;
 }
 
 /** Whether to list the files: the facts name a single file, and a host's changes have parts. */

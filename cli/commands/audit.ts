@@ -16,10 +16,11 @@ import { CliError, EXIT, Exit } from "../errors.ts";
 import { verifyFile } from "../evidence/verify.ts";
 import { examples, matching, TIME_FORMAT } from "../options.ts";
 import type { Io } from "../io.ts";
-import { count, paint, print, printJson } from "../terminal/output.ts";
+import { count, paint, print, printJson, sizeOf } from "../terminal/output.ts";
 import { chooseProject, openProject } from "../project.ts";
 import { type Tell, withSpinner } from "../terminal/prompts.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
+import { quote } from "../../server/shown/quote.ts";
 import {
   findLost,
   sayStepBacks,
@@ -90,7 +91,12 @@ function exportCommand(io: Io) {
       const { client } = await openReview(io);
       const chosen = await chooseProject(io, client, project);
       await exportAudit(io, { ...query, format: "bundle" }, { project: chosen, output: bundle });
-      print(io, `Written: open ${bundle} in a browser, or run: gate audit verify ${bundle}`);
+      print(
+        io,
+        `Open ${visibleLine(bundle)} in a browser, or run: gate audit verify ${
+          visibleLine(quote(bundle))
+        }`,
+      );
     });
 }
 
@@ -274,11 +280,12 @@ async function exportAudit(
   const text = Readable.fromWeb(answer.body as WebStream<Uint8Array>);
   if (output !== undefined) {
     const file = createWriteStream(output, { mode: 0o600 });
-    return await withSpinner(
+    await withSpinner(
       io,
       "Exporting the audit log",
       (tell) => pipeline(text, counted(tell), file),
     );
+    return print(io, `Written: ${visibleLine(output)} (${sizeOf(file.bytesWritten)})`);
   }
   // Agents' text must not control a terminal; a file or pipe gets the exact bytes.
   const stages = io.stdout.isTTY ? [text, visibly()] : [text];

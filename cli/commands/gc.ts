@@ -4,7 +4,7 @@ import { unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { CliError, EXIT } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../terminal/output.ts";
+import { paint, print, printJson, sizeOf } from "../terminal/output.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
@@ -83,10 +83,4 @@ function describe(io: Io, { project_id, dry_run, until, dropped, needed }: GcRes
 function amount({ contents, bytes }: GcResult["dropped"]): string {
   const number = contents.toLocaleString("en");
   return `${number} ${contents === 1 ? "content" : "contents"} (${sizeOf(bytes)})`;
-}
-
-function sizeOf(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const mib = bytes / 1024 / 1024;
-  return mib < 1 ? `${Math.ceil(bytes / 1024)} KiB` : `${mib.toFixed(1)} MiB`;
 }

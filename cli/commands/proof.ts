@@ -12,6 +12,7 @@ import { AS, PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview, readProof } from "../proof/prover.ts";
 import { paint, print, printJson, say } from "../terminal/output.ts";
 import { visibleText } from "../terminal/visible.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { sayStepBacks, witnessAll } from "../witness/witness.ts";
 
 /** `gate proof`: how a person proves that they decide, and not a program. */
@@ -114,7 +115,7 @@ function showMember(
   const keys = status.enrolled.filter(({ member_id }) => member_id === member);
   if (json) printJson(io, { ...status, enrolled: keys });
   else if (keys.length > 0) print(io, keys.map(describeKey).join("\n"));
-  else say(io, `"${visibleText(member)}" has no key: gate team link ${visibleText(member)}`);
+  else say(io, `"${visibleText(member)}" has no key: gate team link ${visibleText(quote(member))}`);
   if (keys.length === 0) throw new Exit(EXIT.failed);
 }
 

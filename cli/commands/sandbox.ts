@@ -134,9 +134,7 @@ function describe({ engine, mode, sandbox, openings }: SandboxView): string {
   ];
   for (const { id, walls, opened_by, session_id } of openings) {
     lines.push(
-      `${id}  ${listOf(walls)}  for session ${session_id.slice(0, 8)}, by ${
-        visibleLine(opened_by)
-      }`,
+      `${id}  ${listOf(walls)}  for session ${session_id}, by ${visibleLine(opened_by)}`,
     );
   }
   if (openings.length === 0) lines.push("No wall is open beside the policy.");

@@ -15,6 +15,7 @@ import { countBetween } from "../options.ts";
 import { openProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { rollbackError } from "../actions/rollback.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { fitVisible, visibleLine, visibleText } from "../terminal/visible.ts";
 
 /** `gate session`: the sessions of agents, their changes, and their rollback as a whole. */
@@ -115,7 +116,7 @@ function addRemediation(session: Command, io: Io): void {
 }
 
 function describeStrategy({ strategy, score, why, steps, call }: Recommendations[number]): string {
-  const body = call.body === null ? "" : ` -d '${JSON.stringify(call.body)}'`;
+  const body = call.body === null ? "" : ` -d ${quote(JSON.stringify(call.body))}`;
   return [
     `${strategy} ${score}: ${visibleLine(why)}`,
     ...steps.map((step) => `  - ${step}`),

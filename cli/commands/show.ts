@@ -2,6 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { checkShown } from "../../server/actions/show/check_shown.ts";
 import { unwrap } from "../../server/client.ts";
+import { isEditable } from "../actions/edit.ts";
 import { openAction, parseIdPrefix } from "../actions/find.ts";
 import { actionCard } from "../actions/view.ts";
 import { openConnection } from "../daemon/connect.ts";
@@ -28,11 +29,13 @@ export function createCommand(io: Io) {
 }
 
 /** The next commands to type, without those that would be refused. */
-function nextCommands({ id, obstacle, base }: ActionDetail): string[] {
+function nextCommands(detail: ActionDetail): string[] {
+  const { id, obstacle, base } = detail;
   const reject = `  gate reject ${id} --reason '…'`;
   if (obstacle !== null) return [reject];
   const approve = `  gate approve ${id}`;
-  if (!base) return [approve, reject];
-  if (base.rebased) return [`${approve} --rebase`, reject];
+  const rebase = base ? " --rebase" : "";
+  const edit = isEditable(detail) ? [`${approve} --edit${rebase}`] : [];
+  if (!base || base.rebased) return [`${approve}${rebase}`, ...edit, reject];
   return ["  gate dashboard", reject]; // merging needs both texts side by side
 }

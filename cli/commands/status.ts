@@ -11,6 +11,7 @@ import { findRegistered, findRoot } from "../project.ts";
 import { examples } from "../options.ts";
 import { describeProof } from "../proof/describe.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { findLost, sayStepBacks, type StepBack, witness } from "../witness/witness.ts";
 
 /** `gate status`: the daemon, the project of this folder, and the held actions. */
@@ -74,7 +75,7 @@ async function askHealth(connection: Connection, id: string): Promise<ProjectHea
     const { items } = await unwrap(api.remediation.blocks.$get());
     const blocked = items.slice(0, MOST_BLOCKS).map((block) =>
       `${startOf(blockedSubject(block))} is blocked: ${block.reason}; look at it, then ` +
-      `gate session unblock ${block.agent ?? block.session_id}`
+      `gate session unblock ${quote(block.agent ?? block.session_id)}`
     );
     const quotas = (await reachedQuotas(scopedClient(connection, id), Date.now())).map(startOf);
     return { error, warnings: [...warnings, ...blocked, ...quotas] };

@@ -2,7 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Action } from "../../server/actions/schema.ts";
 import { unwrap } from "../../server/client.ts";
-import { summarize } from "../actions/view.ts";
+import { actionTable } from "../actions/table.ts";
 import type { Connection } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
 import { CliError } from "../errors.ts";
@@ -10,8 +10,8 @@ import { type Io, isInteractive } from "../io.ts";
 import { examples } from "../options.ts";
 import { AS } from "../proof/passphrases.ts";
 import { openReview, Prover } from "../proof/prover.ts";
-import { paint, print } from "../terminal/output.ts";
-import { visibleJson, visibleLine } from "../terminal/visible.ts";
+import { print } from "../terminal/output.ts";
+import { visibleJson } from "../terminal/visible.ts";
 import { type Held, reviewHeld } from "../watch/desk.ts";
 import { sayStepBacks, witness } from "../witness/witness.ts";
 
@@ -46,16 +46,15 @@ export function createCommand(shell: Io) {
 
 type Queue = AsyncGenerator<Held>;
 
+const PRINTED = { described: new Map<string, string>(), held: true };
+
 /** Prints each action once, when it is held. */
 async function printEach(io: Io, queue: Queue, json: boolean): Promise<void> {
   let known = new Set<string>();
   for await (const { held } of queue) {
     for (const action of held.filter(({ id }) => !known.has(id))) {
       if (json) print(io, visibleJson(action, 0));
-      else {
-        const text = `${visibleLine(action.tool)} ${summarize(action)}`;
-        print(io, `${action.id}  ${visibleLine(action.agent)}  ${paint(io, "yellow", text)}`);
-      }
+      else print(io, actionTable(io, [action], { ...PRINTED, now: Date.now() }));
     }
     known = new Set(held.map(({ id }) => id));
   }

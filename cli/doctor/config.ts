@@ -7,6 +7,7 @@ import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { instructionFiles, planInstructions } from "../hosts/instructions.ts";
 import { CONFIG_FILE } from "../project.ts";
 import type { CheckContext, Findings } from "./context.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { checkAccepted } from "./record.ts";
 
 /** Checks the configs. A config that cannot be read denies everything, and a loosened one waits. */
@@ -33,9 +34,9 @@ function checkProject(root: string, global: GlobalConfig | null, found: Findings
   else if (value === null || text === "") {
     found.fail(
       `${path} is gone: the rules that were accepted last apply`,
-      `put the file back, or cd "${root}" && gate init`,
+      `put the file back, or cd ${quote(root)} && gate init`,
     );
-  } else if (!value.id) found.warn(`${path} has no "id"`, `cd "${root}" && gate init`);
+  } else if (!value.id) found.warn(`${path} has no "id"`, `cd ${quote(root)} && gate init`);
   for (const one of unknown) {
     const said = describeUnknown(one, path);
     if (said) found.warn(said, fix);
@@ -74,7 +75,7 @@ export function checkInstructions({ roots }: CheckContext, found: Findings): voi
         if (outcome === "created") missing.push(join(root, path));
       }
     } catch (error) {
-      found.warn((error as Error).message, `cd "${root}" && gate update-instructions`);
+      found.warn((error as Error).message, `cd ${quote(root)} && gate update-instructions`);
     }
   }
   const repair = { kind: "instructions" } as const;

@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import { VERSION } from "../../server/constants.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { findDaemon, isOlder } from "../daemon/find.ts";
+import { quote } from "../../server/shown/quote.ts";
 import type { CheckContext, Findings } from "./context.ts";
 
 /** Checks the daemon. It need not run, but a running daemon must be healthy. */
@@ -31,7 +32,7 @@ function forget(id: string): string {
 /** The fix for a problem. A person inspects a damaged file that the daemon kept, and moves it. */
 function fixOf(problem: string): string {
   const kept = /kept(?:, a new one was begun)?: (.+)$/.exec(problem)?.[1];
-  return kept ? `look at it, then mv "${kept}" somewhere else` : "gate daemon logs";
+  return kept ? `look at it, then mv ${quote(kept)} somewhere else` : "gate daemon logs";
 }
 
 /** Checks that this program and the daemon have the same version. */

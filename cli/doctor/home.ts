@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, lstatSync, readdirSync, statSync } f
 import { platform, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { reasonOf } from "../errors.ts";
+import { quote } from "../../server/shown/quote.ts";
 import type { CheckContext, Findings } from "./context.ts";
 
 /** The daemon takes its folder away from other users. */
@@ -16,7 +17,7 @@ export function checkHome({ place: { home } }: CheckContext, found: Findings): v
     return;
   }
   if (!stats.isDirectory()) {
-    return found.fail(`${home} is not a folder`, `mv "${home}" "${home}.old"`);
+    return found.fail(`${home} is not a folder`, `mv ${quote(home)} ${quote(`${home}.old`)}`);
   }
   if (platform() === "win32") return found.ok(home);
   for (const folder of [home, ...foldersIn(home)]) checkFolder(folder, found);
@@ -63,7 +64,7 @@ export function checkSecrets({ place: { home } }: CheckContext, found: Findings)
     .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
   for (const file of files) {
     const stats = lstatSync(file);
-    if (!stats.isFile()) found.fail(`${file} is no plain file`, `rm "${file}"`);
+    if (!stats.isFile()) found.fail(`${file} is no plain file`, `rm ${quote(file)}`);
     else if (platform() !== "win32" && stats.mode & 0o077) {
       found.fail(`others may read ${file}`, `chmod 600 "${file}"`, HOME);
     }

@@ -6,6 +6,7 @@ import { CliError } from "../errors.ts";
 import { type Enforcing, isInUse, planEnforcing } from "../hosts/enforce.ts";
 import { hookLines } from "../hosts/hook_plan.ts";
 import { launchOf } from "../hosts/ours.ts";
+import { quote } from "../../server/shown/quote.ts";
 import type { CheckContext, Findings } from "./context.ts";
 
 /** A host that asks gate before its own tools, and the command line of its hook. */
@@ -49,7 +50,7 @@ function checkOfProject(
 ): void {
   const { file, outcome } = planEnforcing(host, enforcing(context, root));
   if (hookLines(host, file).length === 0) return;
-  const fix = `cd "${root}" && gate init --yes --enforce`;
+  const fix = `cd ${quote(root)} && gate init --yes --enforce`;
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools in ${root}`);
   else found.fail(`${host.name}'s hooks are not whole: ${file.path}`, fix);
 }

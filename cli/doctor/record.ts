@@ -6,6 +6,7 @@ import { blockedSubject, reachedQuotas } from "../daemon/limits.ts";
 import { count } from "../terminal/output.ts";
 import { findLost, witness } from "../witness/witness.ts";
 import type { Remedy } from "../../server/doctor/schema.ts";
+import { quote } from "../../server/shown/quote.ts";
 import type { CheckContext, Findings } from "./context.ts";
 
 const NONE_RUNS = "the running daemon knows it; none runs";
@@ -43,7 +44,7 @@ export async function checkBlocks(context: CheckContext, found: Findings): Promi
       `${newest.agent === null ? "a session" : blockedSubject(newest)} of "${id}" is blocked: ` +
         `${newest.reason}${more}`,
       `look at it: gate session blocks --project ${id}; then gate session unblock ` +
-        `${newest.agent ?? newest.session_id} --project ${id}`,
+        `${quote(newest.agent ?? newest.session_id)} --project ${id}`,
       pageOf("remediation", id),
     );
   }

@@ -1,12 +1,13 @@
 import type { ScoreCard } from "../../server/policy/bench.ts";
 import { describeSandbox } from "../../server/actions/show/sandbox_text.ts";
-import type { PolicyTestResult } from "../../server/policy/schema.ts";
+import { keyOf } from "../../server/policy/finding.ts";
+import type { PolicyTestResult, Rule } from "../../server/policy/schema.ts";
 import type { RiskCard } from "../../server/risk/bench.ts";
 import { RiskLevel } from "../../server/risk/schema.ts";
 import { reasonOf } from "../../server/policy/templates.ts";
 import type { Io } from "../io.ts";
-import { paint, table } from "../terminal/output.ts";
-import { visibleLine } from "../terminal/visible.ts";
+import { count, paint, table } from "../terminal/output.ts";
+import { fitVisible, visibleLine } from "../terminal/visible.ts";
 import { commandText } from "../../server/shown/command_text.ts";
 
 const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;
@@ -16,7 +17,7 @@ const SHOWN = 8;
 
 /** Explains a decision: the command with the deciding part underlined, the rules, the effects. */
 export function explain(io: Io, command: string | null, result: PolicyTestResult): string {
-  const { effect, rule, alternative, matched, analysis, grant_id } = result;
+  const { rule, alternative, analysis, grant_id } = result;
   const lines = [headline(io, result)];
   if (command !== null) {
     lines.push("", ...underline(command, result.span ?? analysis?.unresolved[0]));
@@ -30,15 +31,14 @@ export function explain(io: Io, command: string | null, result: PolicyTestResult
   const why = rule && reasonOf(rule);
   if (why) lines.push(`why      ${why}`);
   if (alternative) lines.push(`instead  ${visibleLine(alternative)}`);
-  const others = matched.slice(1).filter((other) => mattersTo(other, effect));
+  const others = othersThatMatter(result);
   for (const other of others.slice(0, SHOWN)) lines.push(`also     ${ruleText(other)}`);
   if (others.length > SHOWN) lines.push(`also     … ${others.length - SHOWN} more (--json)`);
-  for (const argv of analysis?.commands ?? []) {
-    lines.push(`runs     ${visibleLine(commandText(argv))}`);
+  const maybe = result.unsure.filter((one) => !rule || keyOf(one) !== keyOf(rule)).length;
+  if (maybe > 0) {
+    lines.push(`maybe    ${count(maybe, "more rule")}: a part is not known (--json names them)`);
   }
-  for (const kind of ["reads", "writes", "deletes", "unresolved"] as const) {
-    for (const one of analysis?.[kind] ?? []) lines.push(`${kind.padEnd(8)} ${visibleLine(one)}`);
-  }
+  lines.push(...effectLines(analysis));
   return lines.join("\n");
 }
 
@@ -50,7 +50,7 @@ export function describe(io: Io, result: PolicyTestResult): string {
     ...sandboxLines(result).map((line) => `  ${line}`),
     ...(rule ? [`  rule     ${ruleText(rule)}`] : []),
     ...(alternative ? [`  instead  ${visibleLine(alternative)}`] : []),
-    ...(analysis?.commands ?? []).map((argv) => `  runs     ${visibleLine(commandText(argv))}`),
+    ...effectLines(analysis).filter((line) => line.startsWith("runs")).map((line) => `  ${line}`),
   ].join("\n");
 }
 
@@ -73,7 +73,7 @@ export function scoreCard(card: ScoreCard): string {
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`;
   const { stop, allow, questions, categories, wrong } = card;
   const rows = categories.map(({ category, cases, right }) => [
-    category,
+    fitVisible(visibleLine(category), 40),
     `${right}/${cases}`,
     percent(cases === 0 ? 1 : right / cases),
   ]);
@@ -91,7 +91,7 @@ export function scoreCard(card: ScoreCard): string {
     "",
     table([["CATEGORY", "RIGHT", "RATE"], ...rows]),
     ...wrong.map((one) =>
-      `\n${one.id} ${one.category}: ${one.effect} instead of ${one.expect}\n  ${
+      `\n${visibleLine(`${one.id} ${one.category}`)}: ${one.effect} instead of ${one.expect}\n  ${
         visibleLine(one.command)
       }`
     ),
@@ -115,7 +115,7 @@ export function riskCard({ cases, right, rate, near, missed, levels, classes, wr
     table([
       ["CLASS", "RIGHT", "RATE"],
       ...classes.map((one) => [
-        visibleLine(one.class),
+        fitVisible(visibleLine(one.class), 40),
         `${one.right}/${one.cases}`,
         percent(one.right / one.cases),
       ]),
@@ -138,11 +138,50 @@ function underline(command: string, span: string | undefined): string[] {
     : [`  ${shown}`, `  ${" ".repeat(at)}${"^".repeat(part.length)}`];
 }
 
-/** Whether a rule could have led to this effect too: a rule that allows explains no other effect. */
-function mattersTo({ list }: NonNullable<PolicyTestResult["rule"]>, effect: string): boolean {
-  return effect === "allow" || !/^allow/.test(list);
+/** What a command runs and touches; what it does with unknown names is one line. */
+function effectLines(analysis: PolicyTestResult["analysis"]): string[] {
+  if (!analysis) return [];
+  const known = analysis.commands.filter((argv) => !isAnything(argv));
+  const runs = known.map((argv) => `runs     ${visibleLine(commandText(argv))}`);
+  const rest = known.length < analysis.commands.length;
+  const unknown = new Set(analysis.unresolved.map((one) => one.trim()).filter(isPlainText));
+  const touched = (["reads", "writes", "deletes"] as const).flatMap((kind) =>
+    analysis[kind].map((one) => `${kind.padEnd(8)} ${visibleLine(one)}`)
+  );
+  return [
+    ...runs,
+    ...rest ? ["runs     anything: its text is known only at run time"] : [],
+    ...touched,
+    ...[...unknown].map((one) => `unknown  ${visibleLine(one)}`),
+  ];
 }
 
-function ruleText({ pattern, source, list }: NonNullable<PolicyTestResult["rule"]>): string {
+/** The analysis writes these for a text that may be anything. */
+const ANYTHING = ["*", "…", "$…"];
+
+function isAnything(argv: readonly string[]): boolean {
+  return argv.length === 1 && ANYTHING.includes(argv[0]!);
+}
+
+function isPlainText(text: string): boolean {
+  return !ANYTHING.includes(text);
+}
+
+/**
+ * The other rules that certainly match and could have led to this effect too: a rule that allows
+ * explains no other effect. The same entry in two configs is one.
+ */
+function othersThatMatter({ rule, effect, matched, unsure }: PolicyTestResult): Rule[] {
+  const sameIn = ({ list, pattern }: Rule) => `${list} ${pattern}`;
+  const seen = new Set([...unsure.map(keyOf), ...rule ? [sameIn(rule)] : []]);
+  return matched.filter((one) => {
+    if (seen.has(keyOf(one)) || seen.has(sameIn(one))) return false;
+    seen.add(sameIn(one));
+    const isMark = one.source === "builtin" && one.pattern === rule?.pattern;
+    return !isMark && (effect === "allow" || !/^allow/.test(one.list));
+  });
+}
+
+function ruleText({ pattern, source, list }: Rule): string {
   return `${visibleLine(pattern)}  (${source} ${list})`;
 }

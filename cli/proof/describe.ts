@@ -2,6 +2,7 @@ import type { EnrolledKey, ProofKind, ProofStatus } from "../../server/proof/sch
 import { placeOf } from "../place.ts";
 import type { Io } from "../io.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { memoryPath } from "../witness/memory.ts";
 
 /** The kind of proof, and what it means for a decision. */
@@ -32,11 +33,13 @@ export function describeKey({ kind, key_id, member_id, created_at, role }: Enrol
 /** How a person gets rid of a key that another program enrolled, or of a forgotten one. */
 export function takeBack(io: Io): string {
   const { home } = placeOf(io);
-  const old = `"${home}.taken"`;
+  const old = quote(`${home}.taken`);
   return [
     "  If it was not you, another program has taken this home. If you forgot the passphrase, nobody",
     "  can recover it. In both cases begin with an empty home:",
-    `    gate daemon stop; mv "${home}" ${old} && rm -f "${memoryPath(io)}" && gate proof set`,
+    `    gate daemon stop; mv ${quote(home)} ${old} && rm -f ${
+      quote(memoryPath(io))
+    } && gate proof set`,
     "  Then run gate init and gate config accept in each project. The old ledgers stay in",
     `  ${old}. The removed file holds what terminals remember of them.`,
   ].join("\n");

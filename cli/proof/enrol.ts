@@ -9,6 +9,7 @@ import { visibleLine } from "../terminal/visible.ts";
 import { describeKey, takeBack } from "./describe.ts";
 import { createMemberLink, findMember, logIn, readMemberLink } from "./member_link.ts";
 import { type PassphraseOptions, Passphrases } from "./passphrases.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { openReview, Prover, readProof } from "./prover.ts";
 
 /** Sets the first passphrase of a home. @throws CliError if a key is already enrolled */
@@ -54,7 +55,7 @@ export async function setMemberPassphrase(
   const { id } = await unwrap(client.api.team.whoami.$get());
   if (id !== member) {
     throw new CliError(`Cannot set the passphrase: the link is for "${visibleLine(id)}"`, {
-      next: `gate proof set --member ${visibleLine(id)} --link … with a new link`,
+      next: `gate proof set --member ${quote(id)} --link … with a new link`,
     });
   }
   return await enrol(client, passphrases, { seed, member_id: id });
@@ -83,9 +84,7 @@ export async function changePassphrase(
   if (!present) {
     const whose = member === undefined ? "" : ` of "${visibleLine(member)}"`;
     throw new CliError(`Cannot change the passphrase${whose}: none is set`, {
-      next: member === undefined
-        ? "gate proof set"
-        : `gate proof set --member ${visibleLine(member)}`,
+      next: member === undefined ? "gate proof set" : `gate proof set --member ${quote(member)}`,
     });
   }
   const prover = new Prover(io, passphrases);

@@ -117,13 +117,13 @@ async function findKey(
   return null;
 }
 
-/** The deed as a question names it, such as `to roll back 0199a1b2`. */
+/** The deed as a question names it, such as `to approve` and the id. */
 export function purposeOf({ verb, action_id }: Pick<Challenge, "verb" | "action_id">): string {
   if (action_id === null) {
     return `to ${verb === "rollback" ? "roll back the session" : VERB_TEXTS[verb]}`;
   }
   const deed = verb === "approve_with_edit" ? "approve your edit of" : VERB_TEXTS[verb];
-  return `to ${deed} ${action_id.slice(0, 8)}`;
+  return `to ${deed} ${action_id}`;
 }
 
 function wrongPassphrase(): CliError {

@@ -8,6 +8,7 @@ import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
 import { createLaunchd } from "./launchd.ts";
 import { MARK, type Program, type ServiceManager, type ServiceState } from "./manager.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { createSystemd } from "./systemd.ts";
 
 /** The service of this user: its file as it is and as it should be. */
@@ -91,6 +92,6 @@ function managerOf(machine: Machine): ServiceManager {
 function refuseForeign(path: string, text: string | null): void {
   if (text === null || text.includes(MARK)) return;
   throw new CliError(`Cannot change "${path}": it was not written by gate`, {
-    next: `mv "${path}" "${path}.old", then the same command`,
+    next: `mv ${quote(path)} ${quote(`${path}.old`)}, then the same command`,
   });
 }

@@ -26,17 +26,30 @@ export function marked(text: string): string {
   return text.split("\n").map((line) => MARK + line).join("\n");
 }
 
-/** The value of a fact: its further lines are marked below it. */
-export function markedBelow(text: string, indent: number): string {
-  return text.replaceAll("\n", `\n${" ".repeat(indent)}${MARK}`);
+/** A value after `indent` columns: its further lines, and what a terminal wraps, are marked below it. */
+export function markedBelow(text: string, indent: number, terminal: Width): string {
+  const columns = widthOf(terminal) - indent;
+  const rows = text.split("\n").flatMap((line, i) =>
+    i === 0
+      ? rowsOf(line, columns)
+      : rowsOf(line, columns - MARK.length).map((row, j) => j === 0 ? MARK + row : row)
+  );
+  return rows.join(`\n${" ".repeat(indent)}`);
 }
+
+type Width = Pick<Terminal, "isTTY" | "columns">;
 
 /** Fewer columns are no terminal that a person reads. */
 const LEAST_COLUMNS = 20;
 
-function wrapped(text: string, { isTTY, columns }: Terminal): string {
-  if (!isTTY || columns === undefined || columns < LEAST_COLUMNS) return text;
-  return rowsOf(text, columns).join("\n");
+function wrapped(text: string, terminal: Terminal): string {
+  const columns = widthOf(terminal);
+  return columns === Infinity ? text : rowsOf(text, columns).join("\n");
+}
+
+/** The columns of a terminal; a file or pipe has no end. */
+function widthOf({ isTTY, columns }: Width): number {
+  return isTTY && columns !== undefined && columns >= LEAST_COLUMNS ? columns : Infinity;
 }
 
 /** The rows that a text fills on a terminal; what continues a long line stands behind a mark. */
@@ -44,13 +57,15 @@ export function rowsOf(text: string, columns: number): string[] {
   return text.split("\n").flatMap((line) => wrapLine(line, columns));
 }
 
-/** Breaks a line where the terminal would, and marks what follows. */
+/** Breaks a line before a word where that is possible, and marks what follows. */
 function wrapLine(line: string, columns: number): string[] {
   const parts: string[] = [];
   let rest = line;
   let room = columns;
   while (displayWidth(rest) > room) {
-    const at = breakAt(rest, room);
+    const most = breakAt(rest, room);
+    const blank = rest.lastIndexOf(" ", most - 1) + 1;
+    const at = blank > most / 2 ? blank : most;
     parts.push(rest.slice(0, at));
     rest = rest.slice(at);
     room = columns - MARK.length;
@@ -93,6 +108,13 @@ export function columnWidths(rows: string[][]): number[] {
 /** A count with its noun: `1 file`, `2 files`. */
 export function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+/** A number of bytes with its unit. */
+export function sizeOf(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const mib = bytes / 1024 / 1024;
+  return mib < 1 ? `${Math.ceil(bytes / 1024)} KiB` : `${mib.toFixed(1)} MiB`;
 }
 
 /** The time since `at` in its largest whole unit: `4s`, `12m`, `3h`, `9d`. */

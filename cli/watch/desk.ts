@@ -1,10 +1,11 @@
-import type { Action } from "../../server/actions/schema.ts";
+import type { Action, ActionDetail } from "../../server/actions/schema.ts";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import { NotSigned } from "../../server/proof/not_signed.ts";
 import { approve } from "../actions/approve.ts";
 import { Cards } from "../actions/cards.ts";
+import { isEditable } from "../actions/edit.ts";
 import { actionTable } from "../actions/table.ts";
-import { actionCard, summarize } from "../actions/view.ts";
+import { type ScreenCard, screenCard, summarize } from "../actions/view.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -34,6 +35,7 @@ interface Key {
 const KEYS = {
   approve: { keys: ["a"], name: "a", word: "approve", does: "approve the action that is shown" },
   reject: { keys: ["r"], name: "r", word: "reject", does: "reject it and give the agent a reason" },
+  anyway: { keys: ["y"], name: "y", does: "approve it although something was not read" },
   edit: { keys: ["e"], name: "e", word: "edit", does: "edit it in $EDITOR, approve the result" },
   next: {
     keys: ["j", "\x1b[B"],
@@ -49,6 +51,10 @@ const KEYS = {
 } satisfies Record<string, Key>;
 
 type Deed = keyof typeof KEYS;
+
+const NO_CARD: ScreenCard = { card: "", more: "" };
+/** How a hidden character appears in a text that is safe to print. */
+const HIDDEN_MARK = /\[(?:U\+[0-9A-F]{4,6}|\d+ combining marks)\]/g;
 
 /** A card that has just appeared accepts no decision for this long. */
 const NEW_MS = 700;
@@ -95,11 +101,14 @@ class Desk {
   #at = 0;
   #shown: Action | null = null;
   #shownAt = 0;
-  #card = "";
+  #detail: ActionDetail | null = null;
+  #card: ScreenCard = NO_CARD;
   #isHelpOpen = false;
+  /** What a person should know before the approval, while it is asked; null otherwise. */
+  #cautions: string[] | null = null;
   /** The digests of the actions that this person approved and that wait for others. */
   readonly #voted = new Map<string, string>();
-  /** Whether the digest of the shown action covers its card; nobody can sign another one. */
+  /** Whether an approval can succeed, and its digest covers the card; nobody signs another one. */
   #isSound = true;
 
   constructor(io: Io) {
@@ -138,16 +147,37 @@ class Desk {
     const [found] = Object.entries(KEYS).find(([, { keys }]) => keys.includes(key)) ?? [];
     const deed = found as Deed | undefined;
     if (deed === "quit") return "quit";
-    if (screen === null || (deed === undefined && !this.#isHelpOpen)) return "stay";
+    const isAsked = this.#cautions !== null;
+    if (screen === null || (deed === undefined && !this.#isHelpOpen && !isAsked)) return "stay";
     screen.clear();
-    if (this.#isHelpOpen || deed === "help" || deed === undefined) this.#turnHelp();
-    else if (deed === "on" || deed === "back") screen.turn(deed === "on" ? 1 : -1);
-    else if (this.#shown === null) this.#draw();
+    this.#cautions = null;
+    if (this.#isHelpOpen || deed === "help") this.#turnHelp();
+    else if (deed === "on" || deed === "back") {
+      screen.turn(deed === "on" ? 1 : -1);
+      if (isAsked) this.#draw();
+    } else if (deed === undefined || this.#shown === null) this.#draw();
     else if (deed === "next" || deed === "previous") await this.#move(deed === "next" ? 1 : -1);
-    else if (!this.#allows(deed)) return "stay";
+    else if (!this.#allows(deed) || (deed === "anyway" && !isAsked)) this.#draw();
     else if (this.#isNew()) this.#refuse(TOO_NEW);
+    else if (deed === "approve" && this.#cautionsOf().length > 0) this.#ask();
     else await this.#decide(deed, this.#shown);
     return "stay";
+  }
+
+  /** Asks once more, because the person may not know what the card holds. */
+  #ask(): void {
+    this.#cautions = this.#cautionsOf();
+    this.#draw();
+  }
+
+  #cautionsOf(): string[] {
+    const unread = this.#screen!.unread();
+    const hidden = this.#card.card.match(HIDDEN_MARK)?.length ?? 0;
+    return [
+      ...this.#detail?.base ? ["Its file has changed; an approval changes the file of now."] : [],
+      ...hidden > 0 ? [`It has ${count(hidden, "hidden character")}; each one is marked.`] : [],
+      ...unread > 0 ? [`You have not seen everything: ${count(unread, "more line")}.`] : [],
+    ];
   }
 
   async #move(by: 1 | -1): Promise<void> {
@@ -187,6 +217,7 @@ class Desk {
     const after = await approve(this.#io, this.#connection!, id, {
       digest,
       cards: this.#cards,
+      ...this.#detail?.base && { rebase: true },
       ...deed === "edit" && { edit: true },
     });
     if (after.status === "pending") this.#voted.set(id, after.digest);
@@ -223,14 +254,16 @@ class Desk {
     this.#at = Math.max(0, Math.min(at, this.#held.length - 1));
     const action = this.#held[this.#at];
     this.#shown = null;
-    this.#card = "";
+    this.#card = NO_CARD;
+    this.#cautions = null;
     if (action === undefined) return this.#draw();
     const { ":id": one } = scopedClient(this.#connection!, action.project_id).api.actions;
     const detail = await unwrap(one.$get({ param: { id: action.id } }));
     // The next update of the list leaves it out.
     if (detail.status !== "pending") return this.#draw();
-    this.#card = actionCard(this.#io, detail, Date.now());
-    this.#isSound = true;
+    this.#detail = detail;
+    this.#card = screenCard(this.#io, detail, Date.now());
+    this.#isSound = detail.obstacle === null && detail.base?.rebased !== null;
     try {
       await this.#cards.note(detail);
     } catch (error) {
@@ -251,7 +284,8 @@ class Desk {
       title: `gate watch: ${isEmpty ? "no action is held" : count(this.#held.length, HELD)}`,
       queue: isEmpty ? [] : this.#rows(),
       at: this.#at,
-      card: this.#isHelpOpen ? this.#help() : this.#card,
+      ...this.#card,
+      ...this.#isHelpOpen && { cover: this.#help() },
       footer: this.#isHelpOpen
         ? "Any key closes this list."
         : this.#shown === null
@@ -268,6 +302,15 @@ class Desk {
 
   #question(): string {
     const io = this.#io;
+    if (this.#cautions !== null) {
+      const keys = [["space", "read on"], ["y", "approve anyway"], ["any other key", "back"]];
+      const words = keys.map(([key, does]) => `${paint(io, "bold", key!)} ${does}`);
+      const isRead = this.#screen!.unread() === 0;
+      return [
+        paint(io, "yellow", this.#cautions.join(" ")),
+        words.slice(isRead ? 1 : 0).join("  "),
+      ].join("\n");
+    }
     const possible = Object.entries(KEYS).filter(([deed]) => this.#allows(deed as Deed));
     const words = possible.flatMap(([, { name, word }]: [string, Key]) =>
       word ? [`${paint(io, "bold", name)} ${word}`] : []
@@ -282,7 +325,8 @@ class Desk {
   }
 
   #allows(deed: Deed): boolean {
-    return this.#isSound || (deed !== "approve" && deed !== "edit");
+    if (deed === "edit" && this.#detail !== null && !isEditable(this.#detail)) return false;
+    return this.#isSound || !["approve", "anyway", "edit"].includes(deed);
   }
 
   /** Opens or closes the list of keys. The keys of a covered card decide nothing. */

@@ -12,6 +12,10 @@ export interface View {
   at: number;
   /** The card of the shown action, or what stands in its place. */
   card: string;
+  /** What follows the card; nobody has to read it before an approval. */
+  more?: string;
+  /** A list that covers the card for now. */
+  cover?: string;
   /** The question and its keys, or what is waited for. */
   footer: string;
 }
@@ -21,6 +25,8 @@ export interface Screen {
   draw(view: View): void;
   /** Moves a long card: 1 shows the next part, -1 the one before. */
   turn(parts: number): void;
+  /** How many rows of the card have not been on the screen yet. */
+  unread(): number;
   /** Shows a line below the card until the next key. */
   hint(line: string): void;
   /** Forgets the lines below the card, because a key was pressed. */
@@ -64,10 +70,14 @@ class FullScreen implements Screen {
   #view: View = { title: "", queue: [], at: 0, card: "", footer: "" };
   /** The first visible row of the card. */
   #top = 0;
+  /** The number of rows of the card, and how many of them have been visible, from the first on. */
+  #rows = 0;
+  #seen = 0;
   #drawn: string[] = [];
   #isAsking = false;
   readonly #resize = () => {
     this.#drawn = [];
+    this.#top = this.#seen = 0;
     if (!this.#isAsking) this.#redraw();
   };
 
@@ -83,7 +93,8 @@ class FullScreen implements Screen {
 
   draw(view: View): void {
     if (this.#isAsking) this.#enterAgain();
-    if (view.card !== this.#view.card) this.#top = 0;
+    const isSame = view.card === this.#view.card && view.more === this.#view.more;
+    if (!isSame) this.#top = this.#seen = 0;
     this.#view = view;
     this.#redraw();
   }
@@ -91,6 +102,10 @@ class FullScreen implements Screen {
   turn(parts: number): void {
     this.#top += parts * Math.max(1, this.#room - 1);
     this.#redraw();
+  }
+
+  unread(): number {
+    return Math.max(0, this.#rows - this.#seen);
   }
 
   hint(line: string): void {
@@ -138,15 +153,14 @@ class FullScreen implements Screen {
 
   /** Writes the rows that are not on the screen yet. */
   #redraw(): void {
-    const card = rowsOf(this.#view.card, this.#width);
+    const { title } = this.#view;
     const room = this.#room;
-    this.#top = Math.max(0, Math.min(this.#top, card.length - room));
-    const shown = withStyles(card).slice(this.#top, this.#top + room);
+    const { shown, place } = this.#shownRows(room);
     const empty = Array.from({ length: room - shown.length }, () => "");
     const rows = [
-      paint(this.#io, "bold", this.#view.title),
+      paint(this.#io, "bold", title),
       ...this.#queueRows(),
-      this.#line(this.#placeIn(card.length, shown.length)),
+      this.#line(place),
       ...shown,
       ...empty,
       this.#line(""),
@@ -157,6 +171,21 @@ class FullScreen implements Screen {
     );
     this.#drawn = rows;
     if (changed.length > 0) this.#io.stdout.write(changed.join(""));
+  }
+
+  /** The visible rows of the card, or of what covers it, and which ones of all they are. */
+  #shownRows(room: number): { shown: string[]; place: string } {
+    const { card, more = "", cover } = this.#view;
+    if (cover !== undefined) {
+      return { shown: rowsOf(cover, this.#width).slice(0, room), place: "" };
+    }
+    const main = rowsOf(card, this.#width);
+    const all = more === "" ? main : [...main, "", ...rowsOf(more, this.#width)];
+    this.#top = Math.max(0, Math.min(this.#top, all.length - room));
+    const shown = withStyles(all).slice(this.#top, this.#top + room);
+    this.#rows = main.length;
+    this.#seen = Math.max(this.#seen, this.#top + shown.length);
+    return { shown, place: this.#placeIn(all.length, shown.length) };
   }
 
   /** The rows of the queue around the shown action, which is marked. */
@@ -213,13 +242,18 @@ class PrintedScreen implements Screen {
     this.#io = io;
   }
 
-  draw({ card, footer }: View): void {
-    if (card !== this.#card) print(this.#io, `\n${card}\n`);
-    this.#card = card;
+  draw({ card, more = "", cover, footer }: View): void {
+    const text = cover ?? (more === "" ? card : `${card}\n\n${more}`);
+    if (text !== this.#card) print(this.#io, `\n${text}\n`);
+    this.#card = text;
     print(this.#io, footer);
   }
 
   turn(): void {}
+
+  unread(): number {
+    return 0;
+  }
 
   hint(line: string): void {
     print(this.#io, line);

@@ -1,7 +1,7 @@
 import { decideCommand } from "./command_rules.ts";
 import { contain } from "./contain.ts";
 import type { CompiledPolicy, Evaluation, Findings, PolicyLayer } from "./policy.ts";
-import { builtin, rank, rulesOf, toDecision } from "./finding.ts";
+import { builtin, type Finding, keyOf, rank, rulesOf, toDecision } from "./finding.ts";
 import { searchInput } from "./foreign_tool.ts";
 import { layersOf } from "./layers.ts";
 import { strictness } from "./merge.ts";
@@ -47,6 +47,7 @@ export function evaluateLayer(
     return {
       decision: toDecision(winner!),
       matched: rulesOf(ranked),
+      unsure: unsureOf(ranked),
       analysis,
       span: winner!.text ?? null,
       asks: ranked.filter(({ effect }) => effect === "ask"),
@@ -75,6 +76,7 @@ export function strictestOf(found: readonly Evaluation[]): Evaluation {
   return {
     decision: strictest.decision,
     matched: uniqueRules(found.flatMap(({ matched }) => matched)),
+    unsure: uniqueRules(found.flatMap(({ unsure }) => unsure)),
     analysis: found.find(({ analysis }) => analysis !== null)?.analysis ?? null,
     span: strictest.span,
     asks: found.flatMap(({ asks }) => asks),
@@ -118,6 +120,7 @@ const none = () => [];
 
 /** The parts of an evaluation that only a command has. */
 export const nothingFound = {
+  unsure: [],
   analysis: null,
   span: null,
   asks: [],
@@ -128,6 +131,13 @@ export const nothingFound = {
   outside: null,
   sandbox_refused: null,
 };
+
+/** The rules that no finding is sure about. */
+function unsureOf(findings: readonly Finding[]): Rule[] {
+  if (!findings.some(({ unsure }) => unsure)) return [];
+  const sure = new Set(rulesOf(findings.filter(({ unsure }) => !unsure)).map(keyOf));
+  return rulesOf(findings.filter(({ unsure }) => unsure)).filter((rule) => !sure.has(keyOf(rule)));
+}
 
 function uniqueRules(rules: readonly Rule[]): Rule[] {
   return [...new Map(rules.map((rule) => [JSON.stringify(rule), rule])).values()];

@@ -90,6 +90,11 @@ export function rulesOf(findings: readonly Finding[]): Rule[] {
   if (rules.size < 2) return [...rules];
   // A builtin rule is made anew for each finding.
   const seen = new Map<string, Rule>();
-  for (const rule of rules) seen.set(`${rule.source} ${rule.list} ${rule.pattern}`, rule);
+  for (const rule of rules) seen.set(keyOf(rule), rule);
   return [...seen.values()];
+}
+
+/** Tells rules apart. */
+export function keyOf({ source, list, pattern }: Rule): string {
+  return `${source} ${list} ${pattern}`;
 }

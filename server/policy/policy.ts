@@ -71,6 +71,8 @@ export interface Evaluation {
   decision: Decision;
   /** Every rule that applied, the winner first. */
   matched: Rule[];
+  /** Those of them that only may apply, because a part of the request is not known. */
+  unsure: Rule[];
   analysis: Analysis | null;
   /** The part of the command that the winning rule is about, as written. */
   span: string | null;

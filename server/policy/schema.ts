@@ -304,6 +304,8 @@ export const PolicyTestResult = z.object({
   sandbox: Decision.shape.sandbox,
   grant_id: z.string().optional().describe("the grant that would allow it"),
   matched: z.array(Rule),
+  unsure: z.array(Rule)
+    .describe("rules of matched that only may match: a part of the request is not known"),
   elapsed_us: z.number(),
   analysis: Analysis.optional(),
   span: z.string().optional().describe("the part of the command that the winning rule is about"),

@@ -27,11 +27,13 @@ export function testPolicy(
   const request = toRequest(input, around);
   const started = clock();
   const options = input.sandbox === false ? { ...around, sandbox: null } : around;
-  const { decision, matched, analysis, span, sandbox_refused } = evaluate(policy, request, options);
+  const evaluation = evaluate(policy, request, options);
   const elapsed_us = Math.max(0, Math.round((clock() - started) * 10_000) / 10);
+  const { decision, matched, unsure, analysis, span, sandbox_refused } = evaluation;
   return {
     ...decision,
     matched,
+    unsure,
     elapsed_us,
     sandbox_refused,
     ...(analysis ? { analysis } : {}),

@@ -18,6 +18,7 @@ import { VERSION } from "../constants.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import { identify } from "./processes.ts";
+import { quote } from "../shown/quote.ts";
 import type { Listening } from "./serve.ts";
 
 const FOLDERS = ["keys", "logs", "projects", "run", "tokens"] as const;
@@ -96,7 +97,11 @@ function makePrivate(folder: string): void {
   if (!existsSync(folder)) makeFolder(folder);
   const found = statSync(folder);
   if (!found.isDirectory()) {
-    throw refused(folder, "it is not a folder", `move it away: mv "${folder}" "${folder}.old"`);
+    throw refused(
+      folder,
+      "it is not a folder",
+      `move it away: mv ${quote(folder)} ${quote(`${folder}.old`)}`,
+    );
   }
   // Windows has no such modes; its home folders are private by their access lists.
   if (process.platform === "win32") return;

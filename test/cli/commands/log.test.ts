@@ -22,6 +22,11 @@ test('session list writes "1 action" in the singular', async () => {
   expect(lines.join("\n")).not.toMatch(/1 actions| $/m);
 });
 
+test("a path that does not fit loses its middle and keeps its file name", async () => {
+  await gated.write(`${"deep/".repeat(40)}name.txt`, "a\n");
+  expect((await seen(["pending"], 80))[0]).toMatch(/ write_file d[^ ]*….*name\.txt$/);
+});
+
 test.each([
   ["log", 120],
   ["log", 80],

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
@@ -46,10 +47,50 @@ test("show separates the reviewer's edit from the agent's input", async () => {
 
 test("show says that an approved, unclaimed command waits for an agent", async () => {
   const held = await gated.submit("run_command", { command: "make all" });
-  expect((await gated.good("show", held.id)).stdout).toMatch(/── would run ─+\n│ make all/);
+  const { stdout } = await gated.good("show", held.id);
+  expect(stdout.split("make all")).toHaveLength(3); // the command and the decision
+  expect(stdout).not.toContain("would run");
   const approved = await gated.good("approve", held.id);
   expect(approved.stderr).toContain("the agent runs it when it asks for the result");
   expect((await gated.good("show", held.id)).stdout).toContain("approved, not run yet");
+});
+
+test("show names the commands of a line that holds several, quoted as a shell would", async () => {
+  const held = await gated.submit("run_command", { command: 'make "a b" && make c' });
+  const { stdout, stderr } = await gated.good("show", held.id);
+  expect(stdout).toMatch(/── would run ─+\n│ make 'a b'\n│ make c\n/);
+  expect(stderr).toContain(`gate approve ${held.id} --edit\n`);
+});
+
+test("show offers no edit where nothing can be edited", async () => {
+  writeFileSync(join(gated.folder, "gone.txt"), "gone");
+  const held = await gated.submit("delete_file", { path: "gone.txt" });
+  expect((await gated.good("show", held.id)).stderr).not.toContain("--edit");
+});
+
+test("on a terminal a long fact goes on below its value, without cutting a word", async () => {
+  const command = `make ${"target ".repeat(30)}${"x".repeat(100)}`;
+  const held = await gated.submit("run_command", { command });
+  const { stdout } = await gated.terminal.run(["show", held.id], { person: true, columns: 80 });
+  const lines = stripVTControlCharacters(stdout).split("\n");
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+  const from = lines.findIndex((line) => line.startsWith("command"));
+  const rows = lines.slice(from + 1).filter((_, i, all) =>
+    all.slice(0, i + 1).every((one) => one.startsWith(`${" ".repeat(12)}│ `))
+  );
+  expect([lines[from]!.slice(12), ...rows.map((row) => row.slice(14))].join("")).toBe(command);
+  expect(rows[0]).toMatch(/^ {12}│ target/);
+});
+
+test("a beginning of several ids names their actions, and how many more there are", async () => {
+  for (let i = 0; i < 7; i++) await gated.write(`many/${i}.txt`, "x");
+  const held: { id: string }[] = await gated.json("pending", "--json");
+  const shared = held[0]!.id.slice(0, 4);
+  const { code, stderr } = await gated.terminal.run(["show", shared]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${held.length} ids begin with it:\n`);
+  expect(stderr).toMatch(/\n│ {3}[\da-f-]{36} {2}write_file many\/6\.txt\n/);
+  expect(stderr).toContain(`│   and ${held.length - 5} more\n`);
 });
 
 test("show says whether a command can be rolled back, and which parts cannot", async () => {
@@ -188,14 +229,15 @@ test("show suggests only reject if nothing else is possible", async () => {
   const path = join(gated.folder, "only.txt");
   writeFileSync(path, "one\n");
   const write = await gated.write("only.txt", "ONE\n");
-  const edit = { path: "only.txt", edits: [{ old_text: "one", new_text: "1" }] };
-  const edited = await gated.submit("edit_file", edit);
+  const edits = [{ old_text: "one", new_text: "1" }];
+  const edited = await gated.submit("edit_file", { path: "only.txt", edits });
   const removed = await gated.submit("delete_file", { path: "only.txt" });
   writeFileSync(path, "zero\none\n");
   const ways = async ({ id }: { id: string }) =>
     (await gated.good("show", id)).stderr.replaceAll(id, "ID").trim().split("\n  ");
   const reject = "gate reject ID --reason '…'";
-  expect(await ways(edited)).toEqual(["gate approve ID --rebase", reject]);
+  const edit = "gate approve ID --edit --rebase";
+  expect(await ways(edited)).toEqual(["gate approve ID --rebase", edit, reject]);
   expect(await ways(removed)).toEqual(["gate approve ID --rebase", reject]);
   rmSync(path);
   expect(await ways(removed)).toEqual([reject]);

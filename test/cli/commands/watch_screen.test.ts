@@ -1,5 +1,5 @@
 import xterm from "@xterm/headless";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { decideByToken, until } from "../../e2e/world.ts";
@@ -128,6 +128,90 @@ describe("a long card", () => {
     expect(all.at(-1)).toMatch(/^a approve/);
     await quit();
   });
+});
+
+describe("what a person may not know is asked before an approval", () => {
+  test("a card whose end was not on the screen", async () => {
+    await hold("long.txt", long);
+    watch();
+    await shown("space shows more");
+    terminal.type("a");
+    const asked = await shown("You have not seen everything");
+    expect(asked.at(-1)).toBe("space read on  y approve anyway  any other key back");
+    terminal.type("x");
+    await shown("Approve this action?");
+    // "y" answers no question now; the action is still held.
+    terminal.type("y");
+    terminal.type("a");
+    await shown("You have not seen everything");
+    terminal.type("y");
+    await shown("✓ approved, succeeded: long.txt");
+    await quit();
+  });
+
+  test("not once its content was, whatever facts follow", async () => {
+    await hold("long.txt", long);
+    watch();
+    await shown("space shows more");
+    for (let i = 0; i < 8; i++) terminal.type(" ");
+    await shown("line 100");
+    terminal.type("?");
+    await shown("Any key closes this list.");
+    terminal.type("?");
+    await shown("line 100");
+    terminal.type("a");
+    await shown("✓ approved, succeeded: long.txt");
+    await quit();
+  });
+
+  test("hidden characters", async () => {
+    await hold("one.txt", "a\u200bb\u202e");
+    watch();
+    await shown("Approve this action?");
+    terminal.type("a");
+    const asked = await shown("It has 2 hidden characters; each one is marked.");
+    expect(asked.at(-1)).toBe("y approve anyway  any other key back");
+    terminal.type("y");
+    await shown("✓ approved, succeeded: one.txt");
+    await quit();
+  });
+
+  test("a file that changed meanwhile; then the approval changes the file of now", async () => {
+    const file = join(terminal.folder, "project", "f.txt");
+    writeFileSync(file, "one\ntwo\n");
+    await submit({
+      tool: "edit_file",
+      input: { path: "f.txt", edits: [{ old_text: "two", new_text: "2" }] },
+    });
+    writeFileSync(file, "zero\none\ntwo\n");
+    watch(80, 50);
+    await shown("Approve this action?");
+    terminal.type("a");
+    await shown("Its file has changed; an approval changes the file of now.");
+    terminal.type("y");
+    await shown("✓ approved, succeeded: f.txt");
+    await quit();
+    expect(readFileSync(file, "utf8")).toBe("zero\none\n2\n");
+  });
+});
+
+test("a key that would certainly be refused is not offered", async () => {
+  writeFileSync(join(terminal.folder, "project", "gone.txt"), "gone");
+  await submit({ tool: "delete_file", input: { path: "gone.txt" } });
+  watch();
+  const all = await shown("Approve this action?");
+  expect(all.at(-1)).toBe("a approve  r reject  j next  k previous  ? help  q quit");
+  await quit();
+});
+
+test("the card begins with what the action does; its id and its times come last", async () => {
+  await hold("one.txt");
+  watch();
+  const all = await shown("Approve this action?");
+  const at = (text: string) => all.findIndex((row) => row.startsWith(text));
+  expect(at("tool ")).toBe(at("──") + 1);
+  expect(at("── after")).toBeLessThan(at("id "));
+  await quit();
 });
 
 test("the list of keys covers the card, and the key that closes it decides nothing", async () => {

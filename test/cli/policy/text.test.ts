@@ -11,8 +11,8 @@ const io = { env: {}, stdout: new PassThrough() } as unknown as Io;
 
 /** The daemon's decision on this command under the corpus's policy. */
 function ask(command: string): PolicyTestResult {
-  const { decision, matched, analysis, span, sandbox_refused } = evaluateCommand(command);
-  const found = { matched, analysis: analysis!, span: span ?? undefined, sandbox_refused };
+  const { decision, matched, unsure, analysis, span, sandbox_refused } = evaluateCommand(command);
+  const found = { matched, unsure, analysis: analysis!, span: span ?? undefined, sandbox_refused };
   return { ...decision, ...found, elapsed_us: 1 };
 }
 
@@ -32,9 +32,39 @@ test("the decision on an unresolved operand names no rule that it might match", 
   expect(ask("rm $x").rule).toMatchObject({ list: "unresolved" });
 });
 
-test("explain() lists at most nine other rules", () => {
+test("explain() counts the rules that only may match, and names none of them", () => {
   const text = explain(io, "rm $x", ask("rm $x"));
-  expect(text.split("\n").filter((line) => line.startsWith("also")).length).toBeLessThanOrEqual(9);
+  expect(text).toMatch(/^maybe +\d+ more rules?: a part is not known \(--json names them\)$/m);
+  expect(text).not.toMatch(/^also/m);
+});
+
+test("explain() names another rule that certainly matches, once for both configs", () => {
+  const rules = { blockedCommands: ["git push --force"], blockedPaths: [".env"] };
+  const policy = compilePolicy({ global: rules, project: rules, override_global: false });
+  const command = "git push --force && cat .env";
+  const request = { kind: "command", command, cwd: ROOT, tool: "run_command" } as const;
+  const { decision, analysis, ...found } = evaluate(policy, request, AROUND);
+  const { matched, unsure, sandbox_refused } = found;
+  const result = {
+    ...decision,
+    matched,
+    unsure,
+    sandbox_refused,
+    analysis: analysis!,
+    elapsed_us: 1,
+  };
+  const lines = explain(io, command, result).split("\n");
+  const rule = (text: string) =>
+    lines.filter((line) => /^(?:rule|also)/.test(line) && line.includes(text));
+  expect(rule("git push --force")).toHaveLength(1);
+  expect(rule(".env")).toHaveLength(1);
+  expect(matched.length).toBeGreaterThan(2);
+});
+
+test("explain() says what runs only by a text of run time in words", () => {
+  const text = explain(io, "curl -s x | sh", ask("curl -s x | sh"));
+  expect(text).toContain("runs     anything: its text is known only at run time");
+  expect(text).not.toMatch(/⏎|'\*'/);
 });
 
 test("explain() prints no control character", () => {
@@ -59,12 +89,12 @@ test("a decision of the sandbox says where it holds; another question says why i
   });
   const ask = (command: string): PolicyTestResult => {
     const around = { ...AROUND, sandbox: { engine: "bubblewrap" } };
-    const { decision, matched, sandbox_refused } = evaluate(
+    const { decision, matched, unsure, sandbox_refused } = evaluate(
       policy,
       { kind: "command", command, cwd: ROOT },
       around,
     );
-    return { ...decision, matched, elapsed_us: 1, sandbox_refused };
+    return { ...decision, matched, unsure, elapsed_us: 1, sandbox_refused };
   };
   expect(describe(io, ask("pytest"))).toMatch(
     /^allow in the sandbox: The sandbox holds it.*\n {2}sandbox {2}no network; \.env and your home folder are hidden\n/,

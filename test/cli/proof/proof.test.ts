@@ -292,7 +292,7 @@ describe("at a terminal", () => {
     await set();
     const [first, second] = [await gated.write("1.txt", "1"), await gated.write("2.txt", "2")];
     const ended = await answer(["approve", first!.id, second!.id], [
-      [`Passphrase to approve ${first!.id.slice(0, 8)}`, `${WRONG}\r`],
+      [`Passphrase to approve ${first!.id}`, `${WRONG}\r`],
       ["Wrong. Passphrase", `${PASSPHRASE}\r`],
     ]);
     expect(ended).toMatchObject({ code: 0 });

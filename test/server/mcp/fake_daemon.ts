@@ -107,7 +107,7 @@ export class FakeDaemon {
       const { path, command } = question;
       this.questions.push(question);
       const decision = decisionOn(path ?? command);
-      return c.json({ ...decision, matched: [], elapsed_us: 1 });
+      return c.json({ ...decision, matched: [], unsure: [], elapsed_us: 1 });
     })
     .post("/api/actions", async (c) => {
       const action = this.#submit(await c.req.json());

@@ -1,0 +1,255 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { openConnection } from "../../cli/daemon/connect.ts";
+import { displayWidth } from "../../cli/terminal/width.ts";
+import { unwrap } from "../../server/client.ts";
+import { HIDDEN } from "../../server/shown/visible.ts";
+import { listCommands } from "./every_command.ts";
+import { CONFIG, type GatedProject, openGatedProject } from "./gated_project.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+
+/** Signs that move the cursor, hide, reorder or imitate, or that fill two columns. */
+const SIGNS = [
+  ..."\u001b\u0007\b\r\n\t\u007f\u0085\u009b\u009d\u00a0\u00ad\u034f\u061c\u115f\u180e\u200b\u200d",
+  ..."\u200e\u2028\u2029\u202e\u2060\u2066\u2800\u3000\u3164\ufe0f\ufeff\ufff9",
+  "\u001b[2J\u001b[H",
+  "\u001b]0;title\u0007",
+  "\u001b]8;;http://evil\u001b\\",
+  "\r\u001b[2K✓ approved",
+  "\u{e0041}",
+  "a\u0301\u0301\u0301\u0301\u0301",
+  "p\u0430ypal",
+  "读我🚀",
+  "\u05d0\u05d1",
+  "\n✓ approved\n",
+];
+/** Two hundred texts: each sign at the beginning, inside, at the end, many times and far away. */
+const TEXTS = SIGNS.slice(0, 40).flatMap((sign) => [
+  `${sign}text`,
+  `te${sign}xt`,
+  `text${sign}`,
+  `te${sign.repeat(20)}xt`,
+  `${"w".repeat(300)}${sign}text`,
+]);
+
+/** What a person may paste into a command. */
+const GIVEN = [SIGNS.slice(0, 20), SIGNS.slice(20)].map((signs) => `te${signs.join("x")}xt`);
+
+/** The arguments of each command that prints texts of agents, files or other people. */
+const PRINTS: Record<string, string[][]> = {
+  "global-config show": [[]],
+  "team list": [[]],
+  "team whoami": [[]],
+  "route list": [[]],
+  "route test": [["--path", "TEXT"], ["--command", "TEXT"]],
+  "notify list": [[]],
+  "notify failed": [[]],
+  "config show": [[]],
+  "project list": [[]],
+  "hub status": [[]],
+  "workspace list": [[]],
+  "workspace show": [["odd"]],
+  "daemon status": [[]],
+  "daemon logs": [[]],
+  "service status": [[]],
+  status: [[]],
+  doctor: [[]],
+  prompt: [[]],
+  pending: [[], ["--routed"], ["--escalations"]],
+  show: [["HELD"], ["WRITE"], ["REJECTED"], ["DENIED"], ["TEXT"]],
+  approve: [["DENIED"], ["TEXT"]],
+  reject: [["DENIED", "--reason", "TEXT"]],
+  "sandbox show": [[]],
+  "grant list": [[]],
+  "grant revoke": [["TEXT"]],
+  rollback: [["DONE", "--dry-run"], ["TEXT"]],
+  log: [["-n", "500"], ["TEXT"], ["--agent", "TEXT"], ["--session", "TEXT"]],
+  "session list": [[]],
+  "session show": [["SESSION"], ["TEXT"]],
+  "session diff": [["SESSION"]],
+  "session blocks": [[]],
+  "session assess": [["SESSION"]],
+  "session evaluate": [["SESSION"]],
+  "session recommend": [["SESSION"]],
+  "session unblock": [["TEXT"]],
+  "session rollback": [["SESSION", "--dry-run"]],
+  "agents history": [[], ["--agent", "TEXT"]],
+  agents: [[]],
+  "policy test": [["--command", "TEXT"], ["--path", "TEXT"], ["--command", "program-7 x"]],
+  "policy explain": [["--command", "TEXT"], ["--path", "TEXT"], ["--command", "program-7 x"]],
+  "policy replay": [["--since", "30d"], ["--policies", "rules.json"], ["--policies", "TEXT"]],
+  "policy suggest": [[]],
+  "policy templates": [[]],
+  "analytics summary": [[]],
+  "analytics attention": [[]],
+  "audit verify": [[], ["TEXT"]],
+  "audit export": [["--format", "csv"], ["--format", "json"], ["--project", "web"]],
+  "audit checkpoint": [[]],
+  gc: [["--dry-run", "--days", "1"]],
+  api: [["GET", "/api/actions"], ["GET", "/TEXT"]],
+  "update-instructions": [["--check"]],
+  "cleanup-mcp": [["--dry-run"]],
+  "global-setup": [["--dry-run"]],
+  "workspace start": [["odd", "--no-open"], ["TEXT"]],
+  "policy bench": [["corpus.jsonl"], ["TEXT"]],
+};
+
+/** Commands that print no such text, or print it for a program. */
+const OTHERS = new Set([
+  ..."demo;init;start;mcp;hook;statusline;token;completion;man;dashboard;watch;scenario".split(";"),
+  ..."daemon start;daemon stop;daemon restart;service install;service remove".split(";"),
+  ..."service logs;global-config init;global-config edit;hub join;hub leave".split(";"),
+  ..."proof status;proof set;proof change;proof remove;team add;team change".split(";"),
+  ..."team remove;team link;team accept;route add;route change;route remove".split(";"),
+  ..."notify add;notify remove;notify test;notify retry;notify discard".split(";"),
+  ..."config accept;project remove;project trust-override;workspace create".split(";"),
+  ..."workspace add-project;workspace remove-project;workspace remove".split(";"),
+  ..."sandbox open;sandbox close;agents terminate".split(";"),
+]);
+
+let gated: GatedProject;
+let ids: Record<string, string>;
+
+beforeAll(async () => {
+  gated = await openGatedProject();
+  const { terminal, folder, good } = gated;
+  const rules = TEXTS.map((text, at) => ({
+    pattern: `program-${at} *`,
+    reason: text,
+    alternative: `instead ${text}`,
+  }));
+  const policies = { ...CONFIG.policies, askCommands: rules, maxDenialsPerSession: 1 };
+  writeFileSync(join(folder, "gate.config.json"), JSON.stringify({ ...CONFIG, policies }));
+  writeFileSync(
+    join(folder, "rules.json"),
+    JSON.stringify({ blockedCommands: rules.slice(0, 40) }),
+  );
+  const cases = TEXTS.map((text, at) => ({
+    id: `c-${at}`,
+    category: text.slice(0, 60),
+    command: `program ${text}`,
+    expect: "allow",
+  }));
+  writeFileSync(join(folder, "corpus.jsonl"), cases.map((one) => JSON.stringify(one)).join("\n"));
+  mkdirSync(join(folder, "src"), { recursive: true });
+  await good("config", "accept");
+  await good("workspace", "create", "p\u0430ypal \u05d0\u05d1 读我🚀", "--id", "odd");
+  await good("workspace", "add-project", "odd", folder);
+  const route = ["--quorum", "1", "--command", "program-1*"];
+  await good("team", "add", "Ann");
+  await good("route", "add", "Route p\u0430ypal 读我", "--member", "ann", ...route);
+  ids = await plant(terminal.env, folder);
+});
+afterAll(() => gated?.close());
+
+/** Submits actions that carry the texts, and returns one id of each kind. */
+async function plant(env: GatedProject["terminal"]["env"], folder: string) {
+  const { client } = await openConnection({ env, cwd: folder, pid: 1 }, { scope: "agent" });
+  const secret = new Map<string, string>();
+  const open = async (agent: string) => {
+    const session = await unwrap(client.api.sessions.$post({ json: { agent, root: folder } }));
+    secret.set(session.id, session.session_secret);
+    return session.id;
+  };
+  const submit = async (session_id: string, tool: string, input: Record<string, unknown>) => {
+    const headers = { "x-gate-session": secret.get(session_id)! };
+    return await unwrap(
+      client.api.actions.$post({ json: { tool, input, session_id } }, { headers }),
+    );
+  };
+  let session = "";
+  const held: string[] = [];
+  for (const [at, text] of TEXTS.entries()) {
+    if (at % 5 === 0) session = await open(`agent ${text}`.slice(0, 200));
+    held.push((await submit(session, "run_command", { command: `program-${at} ${text}` })).id);
+  }
+  const write = await submit(session, "write_file", { path: "a.txt", content: TEXTS.join("\n") });
+  const first = await submit(session, "write_file", { path: "src/b.txt", content: "one\n" });
+  const done = await submit(session, "write_file", {
+    path: "src/b.txt",
+    content: TEXTS.join("\n"),
+  });
+  await submit(session, "write_file", { path: "src/读我读我.txt", content: "wide" });
+  const denied = await submit(session, "write_file", { path: ".env", content: TEXTS.join("\n") });
+  const other = await open("gone");
+  for (const path of [".env", "deep/.env", "x/.env"]) {
+    await submit(other, "write_file", { path, content: "A" });
+  }
+  await gated.good("reject", held[1]!, "--reason", `no ${TEXTS[101]}`);
+  expect([first, done].map(({ execution }) => execution)).toEqual(["succeeded", "succeeded"]);
+  return {
+    HELD: held[7]!,
+    WRITE: write.id,
+    DONE: done.id,
+    DENIED: denied.id,
+    REJECTED: held[1]!,
+    SESSION: session,
+  };
+}
+
+test("each command is tried, or is listed as one that prints no text of others", async () => {
+  const names = (await listCommands()).filter(({ command }) =>
+    command.commands.length === 0 || command.registeredArguments.length > 0 ||
+    Object.hasOwn(PRINTS, command.name())
+  ).map(({ path }) => path.join(" "));
+  const unknown = names.filter((name) => !Object.hasOwn(PRINTS, name) && !OTHERS.has(name));
+  expect(unknown).toEqual([]);
+});
+
+describe.each(Object.keys(PRINTS))("gate %s", (name) => {
+  const variants = PRINTS[name]!;
+  test.each(variants.map((args) => [args.join(" "), args] as const))(
+    "%s prints no character that acts on a terminal",
+    async (_, args) => {
+      const isAny = args.some((arg) => arg.endsWith("TEXT"));
+      for (const text of isAny ? GIVEN : [""]) {
+        const filled = args.map((arg) => ids[arg] ?? arg.replace("TEXT", text));
+        await check([...name.split(" "), ...filled]);
+      }
+      if (await hasJson(name)) {
+        await check([
+          ...name.split(" "),
+          ...args.map((arg) => ids[arg] ?? arg),
+          "--json",
+        ]);
+      }
+    },
+  );
+});
+
+const withJson = new Set(
+  (await listCommands()).filter(({ command }) =>
+    command.options.some(({ long }) => long === "--json")
+  )
+    .map(({ path }) => path.join(" ")),
+);
+const hasJson = (name: string) => withJson.has(name);
+
+/** Line feeds and tabs are layout. */
+const ACTS = new RegExp(`(?![\\n\\t])${HIDDEN.source}`, "u");
+// deno-lint-ignore no-control-regex
+const COLOUR = /\x1b\[[\d;]*m/g;
+
+async function check(args: string[]): Promise<void> {
+  const piped = await gated.terminal.run(args);
+  // A pipe gets the exact bytes of data.
+  const isData = args[0] === "api" || (args[0] === "audit" && args[1] === "export");
+  for (const text of [isData ? "" : piped.stdout, piped.stderr]) {
+    expect(text.match(ACTS)?.[0], `${JSON.stringify(args)}: ${around(text)}`).toBeUndefined();
+  }
+  const { stdout } = await gated.terminal.run(args, { person: true, columns: 80 });
+  const bare = stdout.replace(COLOUR, "");
+  expect(bare.match(ACTS)?.[0], `${JSON.stringify(args)}: ${around(bare)}`).toBeUndefined();
+  const wide = bare.split("\n").find((line) => displayWidth(line) > 80);
+  if (!args.includes("--json") && !isData) {
+    expect(wide, args.join(" ")).toBeUndefined();
+  }
+}
+
+/** The place of the first such character, for a person who mends it. */
+function around(text: string): string {
+  const at = text.search(ACTS);
+  return at < 0 ? "" : JSON.stringify(text.slice(Math.max(0, at - 60), at + 20));
+}
