@@ -144,7 +144,11 @@ export function runFind(argv: readonly string[], call: Call, run: Runner): strin
       touchListed(list, call, run);
     } else if (FIND_VALUES.has(action)) at++;
   }
-  for (const folder of folders) run.touch("read", folder, call, { implied: true });
+  for (const folder of folders) {
+    // With a slash at the end it is a folder, and what is below it stands in `found`.
+    const how = folder.endsWith("/") ? { reveals: "names" as const } : {};
+    run.touch("read", folder, call, { implied: true, ...how });
+  }
   // These print more than names, or what their format says.
   if (args.some((arg) => /^-(printf|ls|exec|execdir|ok|okdir)$/.test(arg))) return ANY;
   return found.map((path) => `${path}\n`).join("");
