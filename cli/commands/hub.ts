@@ -1,15 +1,17 @@
 import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
-import type { MovedLedger, StorageView } from "../../server/projects/schema.ts";
+import type { MovedLedger, SharingMachine, StorageView } from "../../server/projects/schema.ts";
 import { connect } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
+import { placeOf } from "../place.ts";
 import { chooseProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { paint, print, printJson, say, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { writeHeads } from "../witness/memory.ts";
 
 /** `gate hub`: where the ledgers of projects are. */
 export function createCommand(io: Io) {
@@ -29,27 +31,31 @@ export function createCommand(io: Io) {
   hub.command("join")
     .description("Move a project's ledger to the server of the global config.")
     .option("--project <id>", "the project (default: the project of this folder)")
+    .option("--shared", "use the ledger that other machines have there; this one is set aside")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
-    .addHelpText("after", examples("gate hub join", "gate hub join --project web"))
-    .action(async ({ project, json, passphraseStdin }) => {
+    .addHelpText("after", examples("gate hub join", "gate hub join --shared --project web"))
+    .action(async ({ project, shared, json, passphraseStdin }) => {
       const { client } = await openReview(io, { passphraseStdin });
       const param = { id: await chooseProject(io, client, project) };
       announceMove(io, param.id, "to", await unwrap(client.api.hub.storage.$get()));
-      const moved = await unwrap(client.api.hub.projects[":id"].server.$put({ param }));
+      const query = shared ? { shared: "true" as const } : {};
+      const moved = await unwrap(client.api.hub.projects[":id"].server.$put({ param, query }));
       conclude(io, moved, json);
     });
   hub.command("leave")
-    .description("Move a project's ledger from its server back to this machine.")
+    .description("Move a project's ledger back to this machine, or leave it to the other machines.")
     .option("--project <id>", "the project (default: the project of this folder)")
+    .option("--whole", "take the ledger away from the other machines")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", examples("gate hub leave", "gate hub leave --project web"))
-    .action(async ({ project, json, passphraseStdin }) => {
+    .action(async ({ project, whole, json, passphraseStdin }) => {
       const { client } = await openReview(io, { passphraseStdin });
       const param = { id: await chooseProject(io, client, project) };
       announceMove(io, param.id, "from", await unwrap(client.api.hub.storage.$get()));
-      const moved = await unwrap(client.api.hub.projects[":id"].server.$delete({ param }));
+      const query = whole ? { whole: "true" as const } : {};
+      const moved = await unwrap(client.api.hub.projects[":id"].server.$delete({ param, query }));
       conclude(io, moved, json);
     });
   return hub;
@@ -58,8 +64,9 @@ export function createCommand(io: Io) {
 const HELP = `
 The server is "storage" of the global config (gate global-config edit):
   "storage": {"url": "https://{project}.ledgers.example.com", "authTokenEnv": "LEDGER_TOKEN"}
-Each project needs a database of its own; {project} stands for its id. One gate, on one machine,
-uses a ledger: gate does not let several machines share one.
+Each project needs a database of its own; {project} stands for its id. Several machines can share
+one ledger: the first moves it there, the others join with --shared. Actions are executed on the
+machine of their agent, and every machine can approve them.
 
 Example:
   gate hub status`;
@@ -75,17 +82,27 @@ function announceMove(io: Io, id: string, way: "to" | "from", view: StorageView)
 }
 
 function conclude(io: Io, moved: MovedLedger, json: true | undefined): void {
-  const { project_id, place, url, events, ok, problem } = moved;
+  const { project_id, place, url, rows, events, ok, problem, shared_with } = moved;
   const id = visibleLine(project_id);
+  const is_other = rows === 0 && shared_with.length > 0;
   if (!ok) {
     const why = `its chain does not verify there: ${visibleLine(problem ?? "")}`;
     throw new CliError(`The ledger of ${id} was moved, and ${why}`, { next: "gate audit verify" });
   }
+  // The ledger that counts here now does not hold what this terminal has seen of the one before.
+  if (is_other) writeHeads(io, placeOf(io).home, { gone: [project_id] });
   if (json) return printJson(io, moved);
-  const where = place === "server"
-    ? `on ${url} now; ledger.db stays here as a copy of this moment`
-    : `on this machine again; ${url} keeps a copy of this moment`;
-  print(io, `${paint(io, "green", "✓")} The ledger of ${id} is ${where}.`);
+  const others = shared_with.map(visibleLine).join(", ");
+  const text = place === "here" && others !== ""
+    ? `This machine has left the ledger of ${id}; ${others} go on with it, and ledger.db counts here.`
+    : `The ledger of ${id} is ${
+      place === "here"
+        ? `on this machine again; ${url} keeps a copy of this moment`
+        : others === ""
+        ? `on ${url} now; ledger.db stays here as a copy of this moment`
+        : `on ${url}, shared with ${others}; what this machine used before is set aside`
+    }.`;
+  print(io, `${paint(io, "green", "✓")} ${text}`);
   print(io, `  ${events} events, the hash chain is intact`);
 }
 
@@ -96,10 +113,22 @@ function statusText(io: Io, { url, token_env, token_is_set, ledgers }: StorageVi
   const server = url === null
     ? "No server: the accepted global config has no storage.url."
     : `${visibleLine(url)}  ${token}`;
-  const rows = ledgers.map(({ project_id, place, url, problem }) => [
-    visibleLine(project_id),
-    place === "here" ? "on this machine" : visibleLine(url ?? "on a server"),
-    problem === null ? "" : paint(io, "red", visibleLine(problem)),
+  const rows = ledgers.flatMap(({ project_id, place, url, problem, machines }) => [
+    [
+      visibleLine(project_id),
+      place === "here" ? "on this machine" : visibleLine(url ?? "on a server"),
+      problem === null ? "" : paint(io, "red", visibleLine(problem)),
+    ],
+    ...(machines ?? []).map((one) => ["", `  ${machineText(one)}`, ""]),
   ]);
   return rows.length > 0 ? `${server}\n${table(rows)}` : server;
+}
+
+function machineText({ name, version, is_this, is_connected, lag }: SharingMachine): string {
+  const state = is_this
+    ? "this machine"
+    : is_connected
+    ? lag === 0 ? "connected" : `connected, ${lag} events behind`
+    : "not connected";
+  return `${visibleLine(name)}  gate ${visibleLine(version)}  ${state}`;
 }

@@ -9,6 +9,8 @@ import {
   type ActionSession,
   loadAction,
 } from "./context.ts";
+import type { AuditEvent } from "../evidence/schema.ts";
+import { hearOthers } from "./execute/hear_others.ts";
 import { countApprovals, describeApprovals, listApprovals } from "./review/approvals.ts";
 import { listEscalations, Notices } from "./review/notices.ts";
 import type { Escalation, RoutedApproval } from "./review/schema.ts";
@@ -28,6 +30,7 @@ import { belongsBehind, endWalled, startWalled, type WalledRun } from "./execute
 import { lookAgain, resumeGuarding } from "./guarding/project_guard.ts";
 import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { listActions } from "./list/store.ts";
+import { requireHere } from "../db/elsewhere.ts";
 import { Serial } from "./scheduling.ts";
 import type {
   Action,
@@ -115,6 +118,16 @@ export class Actions {
     await this.#deadlines.start();
   }
 
+  /** Whether a call waits for its action. */
+  get isWaiting(): boolean {
+    return this.#waiters.isWaiting;
+  }
+
+  /** Takes over what other machines that share the ledger have committed. Returns at once. */
+  hear(events: readonly AuditEvent[]): void {
+    hearOthers(this.#context, events);
+  }
+
   /** Looks at the guarded files if a command runs: an agent makes contact, begins or ends. */
   async contact(): Promise<void> {
     await lookAgain(this.#services);
@@ -189,6 +202,7 @@ export class Actions {
 
   /** Starts a host's command in the sandbox. @throws GateError `conflict` if it must not run there */
   async startWalled(id: string, pid: number): Promise<WalledRun> {
+    await this.#requireHere(id, "start the command");
     return await startWalled(this.#services, id, pid);
   }
 
@@ -198,10 +212,12 @@ export class Actions {
   }
 
   async claim(id: string, input: ClaimInput, caller: Caller): Promise<Claim> {
+    await this.#requireHere(id, "claim the action");
     return await claim(this.#context, id, input, caller);
   }
 
   async result(id: string, input: ResultInput, caller: Caller): Promise<Action> {
+    await this.#requireHere(id, "report a result");
     return publicOf(await report(this.#context, id, input, caller));
   }
 
@@ -262,6 +278,7 @@ export class Actions {
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
     requireReviewer(caller, "roll back the action", "gate rollback");
     const { session_id } = await loadAction(this.#services, id);
+    await requireHere(this.#services.ledger, session_id, "roll back the action");
     await recoverSession(this.#services, session_id);
     return await rollback(this.#context, id, input, caller);
   }
@@ -276,11 +293,13 @@ export class Actions {
     run: (context: ActionContext) => Promise<T>,
   ): Promise<T> {
     requireReviewer(caller, "roll back the session", "gate session rollback");
+    await requireHere(this.#services.ledger, session_id, "roll back the session");
     await recoverSession(this.#services, session_id);
     return await this.#context.serial.run(() => run(this.#context));
   }
 
   async replay(id: string, caller: Caller, input: ReplayInput = {}): Promise<Submitted> {
+    await this.#requireHere(id, "replay the action");
     return await this.#submitted(await replay(this.#context, id, input, caller));
   }
 
@@ -327,6 +346,12 @@ export class Actions {
   async list(query: ActionQuery): Promise<ActionList> {
     const { ledger } = this.#services;
     return await listActions(ledger, query, query.limit ?? DEFAULT_LIMIT);
+  }
+
+  async #requireHere(id: string, attempt: string): Promise<void> {
+    const { ledger } = this.#services;
+    if (ledger.machine === null) return;
+    await requireHere(ledger, (await loadAction(this.#services, id)).session_id, attempt);
   }
 
   async #approved(row: ActionRow): Promise<Approved> {

@@ -469,6 +469,9 @@ const Detail = Action.extend({
     truncated: z.boolean(),
     duration_ms: z.number().int(),
   }).nullable(),
+  machine: z.string().nullable().describe(
+    "the other machine on which its agent works, where several share the ledger; null for this one",
+  ),
   contents_dropped_at: z.string().nullable().describe(
     "when contents of the action were dropped because of their age: their texts are null, the " +
       "output is empty, and the action cannot be rolled back",

@@ -1,6 +1,7 @@
 import type { HeldRoute } from "../approval_routes/schema.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { Analysis } from "../policy/schema.ts";
+import { ownActions } from "../db/machines.ts";
 import { OPEN_ACTION } from "../db/ledger_migrations.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Plan } from "./plan.ts";
@@ -250,32 +251,32 @@ export async function listHeld(ledger: Ledger, session_id?: string): Promise<str
   return rows.map(({ id }) => String(id));
 }
 
-/** Held actions whose deadline has passed, oldest first. */
+/** Held actions of this machine whose deadline has passed, oldest first. */
 export function listDue(ledger: Ledger, now: string): Promise<ActionRow[]> {
   return select(
     ledger,
-    "status = 'pending' AND expires_at <= ?",
+    `status = 'pending' AND expires_at <= ?${ownActions(ledger)}`,
     [now],
     "ORDER BY seq LIMIT 100",
     "actions INDEXED BY actions_unfinished",
   );
 }
 
-/** The earliest deadline of a held action. */
+/** The earliest deadline of a held action of this machine. */
 export async function nextDeadline(ledger: Ledger): Promise<string | null> {
   const [row] = await ledger.all(
     "SELECT min(expires_at) AS at FROM actions INDEXED BY actions_unfinished " +
-      "WHERE project_id = ? AND status = 'pending'",
+      `WHERE project_id = ? AND status = 'pending'${ownActions(ledger)}`,
     [ledger.project_id],
   );
   return row?.at ? String(row.at) : null;
 }
 
-/** Actions whose execution is running, oldest first. */
+/** Actions whose execution is running on this machine, oldest first. */
 export function listRunning(ledger: Ledger): Promise<ActionRow[]> {
   return select(
     ledger,
-    "execution = 'running'",
+    `execution = 'running'${ownActions(ledger)}`,
     [],
     "ORDER BY seq LIMIT 10000",
     "actions INDEXED BY actions_unfinished",
@@ -293,11 +294,11 @@ export function listRunningOf(ledger: Ledger, session_id: string): Promise<Actio
   );
 }
 
-/** Approved actions that the gate executes and has not started. */
+/** Approved actions that the gate of this machine executes and has not started. */
 export function listUnstarted(ledger: Ledger): Promise<ActionRow[]> {
   return select(
     ledger,
-    `status = 'approved' AND execution = 'none' AND tool IN (${BY_GATE})`,
+    `status = 'approved' AND execution = 'none' AND tool IN (${BY_GATE})${ownActions(ledger)}`,
     [],
     "ORDER BY seq LIMIT 10000",
     // Without the hint SQLite scans the index by status: everything that was ever approved.

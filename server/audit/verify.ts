@@ -12,7 +12,7 @@ import {
   type Problem,
 } from "../evidence/check.ts";
 import { isSigned } from "../evidence/signature.ts";
-import type { AuditEvent, AuditVerification } from "../evidence/schema.ts";
+import type { AuditEvent, AuditVerification, Checkpoint } from "../evidence/schema.ts";
 import { LedgerProofs } from "../proof/ledger_check.ts";
 import { NATIVE } from "../proof/signature.ts";
 import { checkActions, checkSubmitted } from "./actions_check.ts";
@@ -36,17 +36,10 @@ export interface VerifyOptions {
  */
 export async function verifyChain(
   ledger: Ledger,
-  { public_key, remembered, hear }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<AuditVerification> {
   const { project_id } = ledger;
-  const checkpoints = await listCheckpoints(ledger);
-  // Read last, so that every signed head and the registry's head come before it.
-  const expected = ledger.head;
-  const chain = new ChainCheck(project_id, [...checkpoints, ...remembered ? [remembered] : []]);
-  const later_problem = await walkChain(ledger, chain, expected.seq, hear);
-  const chain_problem = chain.problem ?? checkHead(chain.head, expected) ??
-    await checkCheckpoints(checkpoints, chain, { public_key, isSigned }) ??
-    checkRemembered(remembered, chain) ?? later_problem;
+  const { chain, checkpoints, problem: chain_problem } = await verifyEvents(ledger, options);
   // Only a whole chain says what the actions must be.
   const problem = chain_problem ?? await checkActions(ledger) ?? await checkProjections(ledger);
   return {
@@ -57,6 +50,25 @@ export async function verifyChain(
     head: chain.head.seq > 0 ? chain.head : null,
     problem,
   };
+}
+
+/** Recomputes the chain and checks its proofs and signed heads. */
+export async function verifyEvents(
+  ledger: Ledger,
+  { public_key, remembered, hear }: VerifyOptions,
+): Promise<{ chain: ChainCheck; checkpoints: Checkpoint[]; problem: Problem | null }> {
+  const { project_id } = ledger;
+  const checkpoints = await listCheckpoints(ledger);
+  // Another machine may have signed an event of which this one has not heard.
+  await ledger.sync();
+  // Read last, so that every signed head and the registry's head come before it.
+  const expected = ledger.head;
+  const chain = new ChainCheck(project_id, [...checkpoints, ...remembered ? [remembered] : []]);
+  const later_problem = await walkChain(ledger, chain, expected.seq, hear);
+  const problem = chain.problem ?? checkHead(chain.head, expected) ??
+    await checkCheckpoints(checkpoints, chain, { public_key, isSigned }) ??
+    checkRemembered(remembered, chain) ?? later_problem;
+  return { chain, checkpoints, problem };
 }
 
 /**

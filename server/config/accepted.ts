@@ -95,6 +95,13 @@ export class AcceptedConfigs {
     return new AcceptedConfigs(services, await OverrideTrusts.open(services));
   }
 
+  /** Reads each config again when it is used: another machine has changed the proof of this home. */
+  forget(): void {
+    this.#entries.clear();
+    this.#read.clear();
+    this.#version++;
+  }
+
   /** Changes with every accepted text and every trust. */
   get version(): string {
     return `${this.#version} ${this.trusts.version}`;

@@ -44,9 +44,37 @@ export interface Committed {
   events: AuditEvent[];
 }
 
-/** One project's database, owned by this process. All changes go through one queue. */
+/** What a home says of its machine. */
+export interface MachineName {
+  id: string;
+  /** For a person: the name of the host. */
+  name: string;
+}
+
+/** This machine among those that share the ledger. */
+export interface Machine {
+  id: string;
+  /** The sessions and events that name no machine are its own: they are from before the sharing. */
+  is_first: boolean;
+}
+
+/** A machine that shares the ledger, as the others see it. */
+export interface SharingMachine extends MachineName {
+  version: string;
+  joined_at: string;
+  is_connected: boolean;
+  /** The newest event that it has heard of. */
+  seen_seq: number;
+}
+
+/**
+ * One project's database. All changes of this process go through one queue. On a server other machines
+ * may use it too.
+ */
 export interface Ledger {
   readonly project_id: string;
+  /** This machine among those that share the ledger; null for a ledger of this home alone. */
+  readonly machine: Machine | null;
   /** The newest event of the chain; seq 0 before the first. */
   readonly head: { seq: number; hash: string };
   /** The newest durable event. Only this one may be remembered outside of the ledger. */
@@ -68,7 +96,12 @@ export interface Ledger {
    * @throws GateError `unavailable`
    */
   commit(change: Change): Promise<Committed>;
-  /** Makes every earlier commit durable. @throws GateError `unavailable` */
+  /**
+   * Makes every earlier commit durable, and hears of all commits of other machines until now.
+   * @throws GateError `unavailable`
+   */
   sync(): Promise<void>;
+  /** The machines that share the ledger; empty for a ledger of this home alone. */
+  listMachines(): Promise<SharingMachine[]>;
   close(): Promise<void>;
 }

@@ -620,6 +620,10 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   version: 21,
   // Counted once, when the action is held. Older actions have none.
   statements: ["ALTER TABLE actions ADD COLUMN lines TEXT"],
+}, {
+  version: 22,
+  // The machine whose agent works in the session, where several share the ledger.
+  statements: ["ALTER TABLE sessions ADD COLUMN machine TEXT"],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

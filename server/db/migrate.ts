@@ -27,9 +27,8 @@ export async function migrate(
   migrations: Migration[],
   now: () => number,
 ): Promise<void> {
-  const current = await versionOf(database);
+  const current = await requireNoNewer(database, migrations);
   const newest = migrations.at(-1)?.version ?? 0;
-  if (current.version > newest) throw newerError(database.path, current, newest);
   const isBehind = current.version > 0 && current.version < newest;
   if (isBehind && !database.is_remote) await backUp(database, current.version);
   for (const migration of migrations) {
@@ -40,7 +39,20 @@ export async function migrate(
   }
 }
 
-async function versionOf(database: LedgerDatabase): Promise<{ version: number; made_by: string }> {
+/** The schema of the database. @throws GateError `unavailable` for one of a newer release */
+export async function requireNoNewer(
+  database: Pick<LedgerDatabase, "all" | "path">,
+  migrations: Migration[],
+): Promise<{ version: number; made_by: string }> {
+  const current = await versionOf(database);
+  const newest = migrations.at(-1)?.version ?? 0;
+  if (current.version > newest) throw newerError(database.path, current, newest);
+  return current;
+}
+
+async function versionOf(
+  database: Pick<LedgerDatabase, "all">,
+): Promise<{ version: number; made_by: string }> {
   const tables = await database.all("SELECT name FROM sqlite_schema WHERE name = 'migrations'");
   if (tables.length === 0) return { version: 0, made_by: VERSION };
   const rows = await database.all(

@@ -1,15 +1,29 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { clearLedger, copyLedger } from "./copy_ledger.ts";
 import { Database, type LedgerDatabase } from "./database.ts";
 import { requireTexts } from "./health.ts";
+import type { MachineName } from "./ledger.ts";
+import {
+  addFirstMachine,
+  addMachine,
+  carryMachines,
+  hasMachines,
+  listMachines,
+  removeMachine,
+  removeOthers,
+} from "./machines.ts";
 import { takeOwnership } from "./owner.ts";
 import {
+  type CopyMark,
+  DATABASE_PARTS,
   markCopy,
+  moveDatabase,
   readMark,
   readPlacement,
   removePlacement,
+  setAside,
   takeCopy,
   writePlacement,
 } from "./placement.ts";
@@ -24,6 +38,8 @@ export interface ClosedLedger {
   pid: number;
   /** The present time. */
   at: string;
+  /** The name of this machine. */
+  own: MachineName;
 }
 
 /**
@@ -34,19 +50,20 @@ export async function moveToServer(
   ledger: ClosedLedger,
   address: ServerAddress,
 ): Promise<{ rows: number }> {
-  const { project_id, folder, at } = ledger;
+  const { project_id, folder, at, own } = ledger;
   return await owning(ledger, async (opened) => {
     const path = join(folder, "ledger.db");
     const local = opened(await Database.open(path));
     await requireTexts(local);
     const server = opened(await ServerDatabase.open(address));
-    await requireOwnOrEmpty(server, local, project_id);
+    await requireOwnOrEmpty(server, local, ledger);
     const copy_id = crypto.randomUUID();
     const mark = { project_id, copy_id, host: hostname(), at };
     await server.batch(markCopy({ ...mark, state: "copying" }));
     await clearLedger(server);
     const copied = await copyLedger(local, server);
-    await server.batch(markCopy({ ...mark, state: "home" }));
+    await carryMachines(local, server, { own: own.id, at });
+    await server.batch([...addFirstMachine(own, at), ...markCopy({ ...mark, state: "home" })]);
     writePlacement(folder, { url: address.url, copy_id, moved_at: at });
     await settleEntries([path]);
     // Without its placement the file would be taken for the ledger.
@@ -57,25 +74,29 @@ export async function moveToServer(
 
 /**
  * Copies a ledger from its server into a new file and uses that from then on. Until the last step
- * the server's copy stays the ledger; it remains there. @throws GateError `conflict`, `unavailable`
+ * the server's copy stays the ledger; it remains there. No other machine can use it any more.
+ * @throws GateError `conflict`, `unavailable`
  */
 export async function moveFromServer(
   ledger: ClosedLedger,
   address: ServerAddress,
 ): Promise<{ rows: number }> {
-  const { project_id, folder, at } = ledger;
+  const { project_id, folder, at, own } = ledger;
   return await owning(ledger, async (opened) => {
     const placement = readPlacement(folder);
     if (!placement) throw new GateError("conflict", "Cannot move the ledger: it is here already");
     const server = opened(await ServerDatabase.open(address));
-    await takeCopy(server, placement, project_id);
+    await takeCopy(server, placement, { project_id, own, at });
+    // What they would commit from here on would not come along.
+    await server.batch([removeOthers(own.id, at)]);
     const [path, arriving] = [join(folder, "ledger.db"), join(folder, "ledger.db.arriving")];
     removeDatabase(arriving);
     const local = opened(await Database.open(arriving));
     const copied = await copyLedger(server, local);
+    await carryMachines(server, local, { own: own.id, at });
     await local.close();
     // What lies there is older than the chain on the server.
-    moveDatabase(path, `${path}.before-${at.replaceAll(/[:.]/g, "-")}`);
+    moveDatabase(path, join(folder, asideName(folder, at)));
     moveDatabase(arriving, path);
     await settleEntries([path]);
     removePlacement(folder);
@@ -86,6 +107,56 @@ export async function moveFromServer(
     await server.batch(markCopy(left)).catch(() => {});
     return copied;
   });
+}
+
+/**
+ * Uses the ledger that other machines have on the server, together with them. The ledger of this home
+ * stays beside it and is not used any more. @throws GateError `unavailable`
+ */
+export async function joinMachines(
+  ledger: ClosedLedger,
+  address: ServerAddress,
+  { copy_id }: CopyMark,
+): Promise<void> {
+  const { folder, at, own } = ledger;
+  await owning(ledger, async (opened) => {
+    const server = opened(await ServerDatabase.open(address));
+    await server.batch([addMachine(own, at)]);
+    const placement = { url: address.url, copy_id, moved_at: at, set_aside: asideName(folder, at) };
+    writePlacement(folder, placement);
+    await setAside(folder, placement);
+  });
+}
+
+/**
+ * Leaves the ledger to the other machines. This home goes on with the ledger that it used before, or
+ * with a new one. @throws GateError `conflict`, `unavailable`
+ */
+export async function leaveMachines(ledger: ClosedLedger, address: ServerAddress): Promise<void> {
+  const { folder, at, own } = ledger;
+  await owning(ledger, async (opened) => {
+    const placement = readPlacement(folder);
+    if (!placement) throw new GateError("conflict", "Cannot leave the ledger: it is here already");
+    const server = opened(await ServerDatabase.open(address));
+    await server.batch([removeMachine(own.id, at)]);
+    const path = join(folder, "ledger.db");
+    // What lies there only mirrors the keys and configs of the shared ledger.
+    moveDatabase(path, join(folder, asideName(folder, at)));
+    removePlacement(folder);
+    await settleEntries([path]);
+    const before = placement.set_aside && join(folder, basename(placement.set_aside));
+    if (before && existsSync(before)) moveDatabase(before, path);
+    await settleEntries([path]);
+  });
+}
+
+/** A name in the folder that no earlier ledger has. */
+function asideName(folder: string, at: string): string {
+  const name = `ledger.db.before-${at.replaceAll(/[:.]/g, "-")}`;
+  for (let n = 1;; n++) {
+    const free = n === 1 ? name : `${name}-${n}`;
+    if (!existsSync(join(folder, free))) return free;
+  }
 }
 
 /** Runs `task` as the owner of the folder and closes what it opened. */
@@ -110,7 +181,7 @@ async function owning<T>(
 async function requireOwnOrEmpty(
   server: ServerDatabase,
   local: Database,
-  project_id: string,
+  { project_id, own }: ClosedLedger,
 ): Promise<void> {
   const tables = await server.all(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'libsql_%'",
@@ -119,17 +190,26 @@ async function requireOwnOrEmpty(
   const mark = await readMark(server);
   const holdsChain = tables.some(({ name }) => name === "audit");
   const isOwn = mark?.project_id === project_id &&
-    (!holdsChain || await isBeginning(server, local, project_id));
+    (!holdsChain || await isBeginning(server, local, project_id)) &&
+    !await isUsedByOthers(server, own.id);
   if (isOwn) return;
   const found = mark === null
     ? "tables that are no ledger"
     : mark.project_id === project_id
     ? `another ledger of "${project_id}", from ${mark.host}`
     : `the ledger of "${mark.project_id}", from ${mark.host}`;
+  const next = mark?.project_id === project_id && mark.state === "home"
+    ? "to use it together with that machine, run gate hub join --shared; else use an empty database"
+    : 'use an empty one, or write {project} into "storage.url" for one database each';
   const message =
     `Cannot move the ledger of "${project_id}": the database on ${server.path} holds ` +
-    `${found}; use an empty one, or write {project} into "storage.url" for one database each`;
+    `${found}; ${next}`;
   throw new GateError("conflict", message);
+}
+
+async function isUsedByOthers(server: ServerDatabase, own: string): Promise<boolean> {
+  if (!await hasMachines(server)) return false;
+  return (await listMachines(server)).some(({ id, is_connected }) => is_connected && id !== own);
 }
 
 /** Whether the server's newest event is an event of the local chain. */
@@ -150,12 +230,6 @@ async function isBeginning(
   return known.length > 0;
 }
 
-const PARTS = ["-wal", "-shm", ""];
-
 function removeDatabase(path: string): void {
-  for (const part of PARTS) rmSync(path + part, { force: true });
-}
-
-function moveDatabase(from: string, to: string): void {
-  for (const part of PARTS) if (existsSync(from + part)) renameSync(from + part, to + part);
+  for (const part of DATABASE_PARTS) rmSync(path + part, { force: true });
 }

@@ -2,19 +2,41 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
+import { VERSION } from "../constants.ts";
 import { GateError } from "../errors.ts";
-import { GENESIS, type Head } from "../evidence/chain.ts";
+import { type Head } from "../evidence/chain.ts";
 import { insertCheckpoint, link, type Linked } from "./chain.ts";
 import { brokenUnique, type LedgerDatabase, type Write } from "./database.ts";
 import { openChecked } from "./health.ts";
-import type { Change, Committed, Ledger, NewEvent, Row, Statement, Value } from "./ledger.ts";
+import type {
+  Change,
+  Committed,
+  Ledger,
+  Machine,
+  MachineName,
+  NewEvent,
+  Row,
+  SharingMachine,
+  Statement,
+  Value,
+} from "./ledger.ts";
 import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
-import { migrate } from "./migrate.ts";
+import { findMachine, hasMachines, listMachines, noteGone, stamped } from "./machines.ts";
+import { migrate, type Migration, requireNoNewer } from "./migrate.ts";
 import { Mirror } from "./mirror.ts";
 import { type OwnerLock, takeOwnership } from "./owner.ts";
-import { type Placement, readPlacement, requireNotMoved, takeCopy } from "./placement.ts";
+import {
+  guardCopy,
+  type Placement,
+  readPlacement,
+  requireNotMoved,
+  setAside,
+  takeCopy,
+} from "./placement.ts";
 import { Projector } from "./projector.ts";
+import { readHead } from "./read_head.ts";
 import { type ServerAddress, ServerDatabase } from "./server_database.ts";
+import { Tail } from "./tail.ts";
 
 /** The chain gets a signed checkpoint after each multiple of this many events. */
 const CHECKPOINT_EVERY = 1_000;
@@ -44,6 +66,14 @@ export interface LedgerOptions {
   noteDurable: (events: readonly AuditEvent[]) => void;
   /** How to reach a ledger on the server with that address. @throws GateError `unavailable` */
   reach?: (url: string) => Promise<ServerAddress>;
+  /** The name of this machine among those that share a ledger. */
+  own?: () => MachineName;
+  /** Whether somebody waits for an event of a ledger that several machines share. */
+  isWaiting?: () => boolean;
+  /** Receives the events that other machines have committed, before they are published. */
+  hear?: (events: readonly AuditEvent[]) => void;
+  /** The schema of this release; only tests give another. */
+  migrations?: Migration[];
   /** Called when the server of the ledger stops answering: the ledger must be closed. */
   lost?: (error: GateError) => void;
 }
@@ -63,7 +93,7 @@ export async function openLedger(
       return { ledger: await openOnServer(options, owner, placement), moved_to: null };
     }
     const { database, moved_to } = await openChecked(join(options.folder, "ledger.db"), {
-      migrations: LEDGER_MIGRATIONS,
+      migrations: options.migrations ?? LEDGER_MIGRATIONS,
       now: options.now,
       // The owner may have ended because of a text that is not UTF-8.
       reads_all: owner.was_left,
@@ -72,7 +102,11 @@ export async function openLedger(
       await requireNotMoved(database);
       // A killed daemon leaves commits that a power cut could still take.
       await database.sync();
-      return new OwnedLedger(database, owner, options, await readHead(database, options));
+      const head = await readHead(database, options.project_id);
+      return new OwnedLedger(database, owner, options, {
+        head,
+        machine: await machineHere(database, options),
+      });
     });
     return { ledger, moved_to };
   } catch (error) {
@@ -86,16 +120,53 @@ async function openOnServer(
   owner: OwnerLock,
   placement: Placement,
 ): Promise<Ledger> {
-  const { project_id, folder, reach, lost, now } = options;
-  if (!reach) throw new GateError("unavailable", "Cannot open the ledger: it is on a server");
+  const { project_id, folder, reach, lost, now, own, migrations = LEDGER_MIGRATIONS } = options;
+  if (!reach || !own) {
+    throw new GateError("unavailable", "Cannot open the ledger: it is on a server");
+  }
   const database = await ServerDatabase.open(await reach(placement.url), { ...lost && { lost } });
   return await orClose(database, async () => {
-    await takeCopy(database, placement, project_id);
-    await migrate(database, LEDGER_MIGRATIONS, now);
-    const head = await readHead(database, options);
-    const mirror = await Mirror.open(folder, database, { project_id, placement, now });
-    return new OwnedLedger(database, owner, options, head, mirror);
+    await requireNoNewer(database, migrations);
+    const at = new Date(now()).toISOString();
+    const taken = await takeCopy(database, placement, { project_id, own: own(), at });
+    const { machine } = taken;
+    await requireMigratable(database, migrations, machine);
+    await migrate(database, migrations, now);
+    guardCopy(database, placement, { ...taken, schema: migrations.at(-1)!.version });
+    const head = await readHead(database, options.project_id);
+    await setAside(folder, placement);
+    const mirror = await Mirror.open(folder, database, { project_id, machine, placement, now });
+    return new OwnedLedger(database, owner, options, { head, machine, mirror });
   });
+}
+
+/** @throws GateError `unavailable` while a daemon with the older schema uses the ledger */
+async function requireMigratable(
+  database: ServerDatabase,
+  migrations: Migration[],
+  { id }: Machine,
+): Promise<void> {
+  const { version } = await requireNoNewer(database, migrations);
+  const newest = migrations.at(-1)!.version;
+  if (version === newest) return;
+  const others = (await listMachines(database)).filter((one) => one.is_connected && one.id !== id);
+  if (others.length === 0) return;
+  const names = others.map((one) => `${one.name} (gate ${one.version})`).join(", ");
+  const message = `Cannot open the ledger on ${database.path}: this is gate ${VERSION} (schema ` +
+    `${newest}), and machines with an older one (schema ${version}) use it: ${names}; ` +
+    "stop gate there and install this release on them (gate daemon stop)";
+  throw new GateError("unavailable", message);
+}
+
+/** This machine in a ledger that was on a server; null if no other one ever used it. */
+async function machineHere(
+  database: LedgerDatabase,
+  { own }: LedgerOptions,
+): Promise<Machine | null> {
+  if (!own || !await hasMachines(database)) return null;
+  const { id } = own();
+  // A home that lost its id finds nothing of its own there.
+  return await findMachine(database, id) ?? { id, is_first: false };
 }
 
 async function orClose<T>(database: LedgerDatabase, open: () => Promise<T>): Promise<T> {
@@ -105,17 +176,6 @@ async function orClose<T>(database: LedgerDatabase, open: () => Promise<T>): Pro
     await database.close();
     throw error;
   }
-}
-
-async function readHead(database: LedgerDatabase, options: { project_id: string }): Promise<Head> {
-  const rows = await database.all(
-    // As bytes: libSQL ends the process for a text that is not UTF-8, which a check must report.
-    "SELECT seq, CAST(hash AS BLOB) AS hash FROM audit WHERE project_id = ? ORDER BY seq DESC LIMIT 1",
-    [options.project_id],
-  );
-  const row = rows[0];
-  if (!row) return GENESIS;
-  return { seq: Number(row.seq), hash: new TextDecoder().decode(row.hash as Uint8Array) };
 }
 
 /** The events of one commit. */
@@ -138,16 +198,23 @@ class OwnedLedger implements Ledger {
   /** Committed events whose callers still wait for the disk, and what came after those. */
   #unpublished: Unpublished[] = [];
   #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
+  readonly machine: Machine | null;
   readonly #mirror: Mirror | null;
+  /** Where several machines may commit. */
+  readonly #tail: Tail | null;
 
   constructor(
     database: LedgerDatabase,
     owner: OwnerLock,
     options: LedgerOptions,
-    head: Head,
-    mirror: Mirror | null = null,
+    { head, machine, mirror = null }: {
+      head: Head;
+      machine: Machine | null;
+      mirror?: Mirror | null;
+    },
   ) {
     this.#mirror = mirror;
+    this.machine = machine;
     this.project_id = options.project_id;
     this.#database = database;
     this.#owner = owner;
@@ -155,6 +222,16 @@ class OwnedLedger implements Ledger {
     this.#head = head;
     this.#durable = head;
     this.#projector = new Projector({ exclusive: (task) => database.exclusive(task) });
+    this.#tail = machine !== null && database.is_remote
+      ? new Tail({
+        database,
+        project_id: options.project_id,
+        machine_id: machine.id,
+        after: head.seq,
+        isWaiting: options.isWaiting ?? (() => false),
+        deliver: (events, others) => this.#deliver(events, others),
+      })
+      : null;
   }
 
   get head(): Head {
@@ -178,11 +255,19 @@ class OwnedLedger implements Ledger {
   }
 
   async commit(change: Change): Promise<Committed> {
-    const events = change.events.map(this.#options.redact);
+    const { machine } = this;
+    const { redact } = this.#options;
+    const events = change.events.map((event) => stamped(redact(event), machine));
     const committed = await this.#database.exclusive((write) =>
       this.#append({ ...change, events }, write)
     );
     const last = committed.events.at(-1);
+    if (this.#tail) {
+      if (last) change.on_appended?.();
+      // The commit stands even if the server then goes away, which closes the ledger.
+      await this.#tail.follow(committed.events).catch(() => {});
+      return committed;
+    }
     const isReady = change.is_derivable ?? false;
     if (last) {
       this.#unsynced.push(...committed.events);
@@ -196,7 +281,6 @@ class OwnedLedger implements Ledger {
     const synced = this.#database.syncCommitted();
     if (last) change.on_appended?.();
     await synced;
-    if (this.#mirror) await this.#mirror.note(committed.events);
     if (last) {
       this.#publishReady(last);
       this.#noteDurable(last);
@@ -204,7 +288,12 @@ class OwnedLedger implements Ledger {
     return committed;
   }
 
+  async listMachines(): Promise<SharingMachine[]> {
+    return this.#tail ? await listMachines(this.#database) : [];
+  }
+
   async sync(): Promise<void> {
+    if (this.#tail) return await this.#tail.catchUp();
     const last = this.#unsynced.at(-1);
     if (!last) return;
     await this.#database.sync();
@@ -213,12 +302,29 @@ class OwnedLedger implements Ledger {
 
   async close(): Promise<void> {
     await this.#projector.close();
-    // The registry then remembers an older head, which is safe.
-    await this.sync().catch(() => {});
+    if (this.#tail) {
+      await this.#tail.close();
+      await this.#database.batch([noteGone(this.machine!.id)]).catch(() => {});
+    } else {
+      // The registry then remembers an older head, which is safe.
+      await this.sync().catch(() => {});
+    }
     this.#stopTimer();
     await this.#database.close();
     await this.#mirror?.close();
     this.#owner.release();
+  }
+
+  /** Receives what all machines have committed, in the order of the chain. */
+  async #deliver(events: readonly AuditEvent[], others: readonly AuditEvent[]): Promise<void> {
+    const { seq, hash } = events.at(-1)!;
+    if (seq > this.#head.seq) this.#head = { seq, hash };
+    if (others.length > 0) this.#projector.note();
+    await this.#mirror?.note(events);
+    this.#durable = { seq, hash };
+    if (others.length > 0) this.#options.hear?.(others);
+    this.#options.publish(events);
+    this.#options.noteDurable(events);
   }
 
   /**
@@ -265,11 +371,12 @@ class OwnedLedger implements Ledger {
     const deadline = performance.now() + MOVED_LIMIT_MS;
     for (let attempt = 0;; attempt++) {
       const at = new Date(this.#options.now()).toISOString();
-      const linked = link(this.#head, change.events, { project_id: this.project_id, at });
+      const head = this.#head;
+      const linked = link(head, change.events, { project_id: this.project_id, at });
       // A query of a derived table that comes while a server is asked must not take it for current.
       if (this.#database.is_remote) this.#projector.note();
       try {
-        const rows = await write(this.#statements(change, linked), {
+        const rows = await write(this.#statements(change, linked, head), {
           is_held: change.is_derivable,
           after: change.durable_after,
         });
@@ -278,25 +385,24 @@ class OwnedLedger implements Ledger {
       } catch (error) {
         if (!brokenUnique(error)?.startsWith("audit.")) throw refusal(error);
         if (performance.now() > deadline) throw movedError(this.project_id, error);
-        await this.#readHeadAgain(error);
+        await this.#readHeadAgain(head, error);
         await setTimeout(Math.min(250, 2 ** attempt) * Math.random());
       }
     }
   }
 
   /** Reads the head again. If it did not move, the change itself violates the constraint. */
-  async #readHeadAgain(error: unknown): Promise<void> {
-    const before = this.#head;
-    this.#head = await readHead(this.#database, this.#options);
+  async #readHeadAgain(before: Head, error: unknown): Promise<void> {
+    this.#head = await readHead(this.#database, this.project_id);
     if (this.#head.hash === before.hash) throw refusal(error);
   }
 
-  #statements(change: Change, linked: Linked[]): Statement[] {
+  #statements(change: Change, linked: Linked[], head: Head): Statement[] {
     const inserts = chunksOf(linked, MOST_ROWS)
       .map((events) => insertEvents(events, change.when));
     const last = linked.at(-1)?.event;
     const isDue = last && Math.floor(last.seq / CHECKPOINT_EVERY) >
-        Math.floor(this.#head.seq / CHECKPOINT_EVERY);
+        Math.floor(head.seq / CHECKPOINT_EVERY);
     const checkpoint = isDue ? [insertCheckpoint(this.#options.sign(last))] : [];
     return [...change.statements, ...inserts, ...checkpoint];
   }
@@ -308,7 +414,10 @@ class OwnedLedger implements Ledger {
     const isHeld = change.when === undefined || (first !== undefined && first.length > 0);
     const isAppended = linked.length > 0 && isHeld;
     const last = linked.at(-1)?.event;
-    if (isAppended && last) this.#head = { seq: last.seq, hash: last.hash };
+    if (isAppended && last) {
+      this.#head = { seq: last.seq, hash: last.hash };
+      if (this.#tail) { for (const { event } of linked) this.#tail.noteOwn(event.seq); }
+    }
     return { rows: own, events: isAppended ? linked.map(({ event }) => event) : [] };
   }
 }

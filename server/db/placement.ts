@@ -1,10 +1,12 @@
-import { existsSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { z } from "zod";
 import { GateError } from "../errors.ts";
+import { settleEntries } from "../runtime/files.ts";
 import { readSmallFile, writeWhole } from "../runtime/small_file.ts";
 import type { LedgerDatabase } from "./database.ts";
-import type { Statement } from "./ledger.ts";
+import type { Machine, MachineName, Statement } from "./ledger.ts";
+import { addFirstMachine, findMachine, MACHINES, noteOpened } from "./machines.ts";
 import type { ServerDatabase } from "./server_database.ts";
 
 /** Where a project's ledger is, if it is on a server. The file beside `ledger.db` says so. */
@@ -13,6 +15,8 @@ export const Placement = z.strictObject({
   /** Names the one copy on the server that this home opens. */
   copy_id: z.string(),
   moved_at: z.string(),
+  /** The file of the ledger that this home used before it joined the machines that share this one. */
+  set_aside: z.string().optional(),
 });
 export type Placement = z.infer<typeof Placement>;
 
@@ -43,6 +47,27 @@ export function removePlacement(folder: string): void {
   rmSync(fileIn(folder));
 }
 
+/** The files of one database. */
+export const DATABASE_PARTS = ["-wal", "-shm", ""];
+
+export function moveDatabase(from: string, to: string): void {
+  for (const part of DATABASE_PARTS) {
+    if (existsSync(from + part)) renameSync(from + part, to + part);
+  }
+}
+
+/**
+ * Puts the file aside of the ledger that this home used before it joined the machines that share this
+ * one, unless that is done: a crash may have come before.
+ */
+export async function setAside(folder: string, { set_aside }: Placement): Promise<void> {
+  if (set_aside === undefined) return;
+  const [path, aside] = [join(folder, "ledger.db"), join(folder, basename(set_aside))];
+  if (existsSync(aside)) return;
+  moveDatabase(path, aside);
+  await settleEntries([path]);
+}
+
 /** The table that names the copy, on the server and in the file that it was copied from. */
 export const PLACEMENT = "placement";
 
@@ -50,7 +75,7 @@ export const PLACEMENT = "placement";
 type CopyState = "copying" | "home" | "left";
 
 /** The name of a copy, with the machine for a person who looks at it from another one. */
-interface CopyMark {
+export interface CopyMark {
   project_id: string;
   copy_id: string;
   host: string;
@@ -97,37 +122,81 @@ export async function readMark(
   };
 }
 
+/** How a process holds a copy on a server. */
+export interface TakenCopy {
+  machine: Machine;
+  /** Names this opening: the next one by the same home ends it. */
+  opened_by: string;
+}
+
 /**
- * Makes this process the only one that commits to the copy: commits of the process that had it open
- * fail from now on. @throws GateError `unavailable` unless the copy is this home's ledger
+ * Makes this process the only one of its home that commits to the copy: commits of a process with a
+ * copy of the home fail from now on. Other machines that share the ledger go on.
+ * @throws GateError `unavailable` unless the copy is a ledger that this machine uses
  */
 export async function takeCopy(
+  database: ServerDatabase,
+  placement: Placement,
+  { project_id, own, at }: { project_id: string; own: MachineName; at: string },
+): Promise<TakenCopy> {
+  await requireCopy(database, placement, project_id);
+  const opened_by = crypto.randomUUID();
+  await database.batch([
+    ...addFirstMachine(own, at),
+    noteOpened(own, opened_by),
+    // The release before the sharing looks here alone.
+    {
+      sql: `UPDATE ${PLACEMENT} SET opened_by = ? WHERE copy_id = ?
+        AND EXISTS (SELECT 1 FROM ${MACHINES} WHERE id = ? AND is_first)`,
+      args: [opened_by, placement.copy_id, own.id],
+    },
+  ]);
+  const machine = await findMachine(database, own.id);
+  if (machine === null) {
+    const message = `Cannot open the ledger of "${project_id}" on ${placement.url}: this machine ` +
+      "is none of those that share it; join them again (gate hub leave, then gate hub join)";
+    throw new GateError("unavailable", message);
+  }
+  const taken = { machine, opened_by };
+  guardCopy(database, placement, taken);
+  return taken;
+}
+
+/**
+ * From now on a batch fails once the copy is no longer held: it was opened by a copy of this home, the
+ * ledger was moved, this machine was removed, or the database has another schema than this.
+ */
+export function guardCopy(
+  database: ServerDatabase,
+  { copy_id }: Placement,
+  { machine, opened_by, schema = null }: TakenCopy & { schema?: number | null },
+): void {
+  database.guardBy({
+    // SQLite evaluates only the branch that it takes.
+    sql: `SELECT CASE WHEN
+      EXISTS (SELECT 1 FROM ${MACHINES} WHERE id = ? AND opened_by = ?)
+      AND EXISTS (SELECT 1 FROM ${PLACEMENT} WHERE copy_id = ? AND state = 'home')
+      AND coalesce((SELECT max(version) FROM migrations) = ?, 1) THEN 1 ELSE json('{') END`,
+    args: [machine.id, opened_by, copy_id, schema],
+  });
+}
+
+async function requireCopy(
   database: ServerDatabase,
   placement: Placement,
   project_id: string,
 ): Promise<void> {
   const mark = await readMark(database);
   const isOurs = mark?.copy_id === placement.copy_id && mark.project_id === project_id;
-  if (!isOurs || mark.state !== "home") {
-    const found = mark === null
-      ? "it holds no ledger"
-      : isOurs
-      ? `its copy is marked "${mark.state}"`
-      : `it holds the ledger of "${mark.project_id}" from ${mark.host}`;
-    const message = `Cannot open the ledger of "${project_id}" on ${placement.url}: ${found}; ` +
-      "restore the server's database";
-    throw new GateError("unavailable", message);
-  }
-  const opened_by = crypto.randomUUID();
-  await database.batch([{
-    sql: `UPDATE ${PLACEMENT} SET opened_by = ? WHERE copy_id = ?`,
-    args: [opened_by, placement.copy_id],
-  }]);
-  database.guardBy({
-    // SQLite evaluates only the branch that it takes.
-    sql: `SELECT CASE WHEN (SELECT opened_by FROM ${PLACEMENT}) = ? THEN 1 ELSE json('{') END`,
-    args: [opened_by],
-  });
+  if (isOurs && mark.state === "home") return;
+  const found = mark === null
+    ? "it holds no ledger"
+    : isOurs
+    ? `its copy is marked "${mark.state}"`
+    : `it holds the ledger of "${mark.project_id}" from ${mark.host}`;
+  const message = `Cannot open the ledger of "${project_id}" on ${placement.url}: ${found}; ` +
+    "restore the server's database";
+  throw new GateError("unavailable", message);
 }
 
 /** @throws GateError `unavailable` for a file whose ledger was moved to a server */

@@ -44,7 +44,7 @@ export class ServerDatabase implements LedgerDatabase {
   readonly #client: Client;
   readonly #isOfServer: (error: unknown) => boolean;
   readonly #lost: (error: GateError) => void;
-  /** Runs first in every batch. It fails once another daemon has opened the ledger. */
+  /** Runs first in every batch. It fails once this process no longer holds the ledger. */
   #fence: Statement | null = null;
   #queue: Promise<unknown> = Promise.resolve();
   readonly #reads = new Set<Promise<unknown>>();
@@ -241,7 +241,8 @@ function awayError(url: string, cause: unknown): GateError {
 
 function takenError(url: string, cause: unknown): GateError {
   const message = `Cannot use the ledger on ${url}: another daemon with a copy of this home has ` +
-    "opened it; stop one of the two (gate daemon stop) and restart the other (gate daemon restart)";
+    "opened it, or another machine has moved it, removed this machine or made its schema newer; " +
+    "stop a second daemon of this home (gate daemon stop) and restart gate (gate daemon restart)";
   return new GateError("unavailable", message, { cause });
 }
 

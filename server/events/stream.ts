@@ -183,8 +183,10 @@ export class Stream {
     }
   }
 
-  /** Deletes the recorded head, for a chain that begins anew. */
+  /** Deletes the recorded head, for a chain that begins anew or takes the place of another. */
   async forget(project_id: string): Promise<void> {
+    this.#heads.delete(project_id);
+    this.#disputed.delete(project_id);
     await this.#registry.batch([forgetHead(project_id)]);
   }
 

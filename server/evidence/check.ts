@@ -10,6 +10,8 @@ export class ChainCheck {
   head: Head = GENESIS;
   /** The hashes of the events for which a signed or known head exists. */
   readonly hashes = new Map<number, string>();
+  /** The keys of the machines that the events name: each may sign checkpoints. */
+  readonly keys = new Set<string>();
   readonly #marks: ReadonlySet<number>;
   readonly #project: string;
 
@@ -26,9 +28,15 @@ export class ChainCheck {
     const seq = this.head.seq + 1;
     const what = this.#faultOf(event, hash);
     if (what !== null) this.problem = { seq, what };
-    else this.head = { seq, hash };
+    else this.#note(event!, { seq, hash });
     if (this.#marks.has(this.head.seq)) this.hashes.set(this.head.seq, this.head.hash);
     return what === null;
+  }
+
+  #note({ type, data }: AuditEvent, head: Head): void {
+    this.head = head;
+    const { public_key } = data as { public_key?: unknown };
+    if (type === "machine.joined" && typeof public_key === "string") this.keys.add(public_key);
   }
 
   #faultOf(event: AuditEvent | null, hash: string): string | null {
@@ -71,7 +79,7 @@ export function checkHead(head: Head, expected: Head): Problem | null {
 }
 
 export interface SignedBy {
-  /** The key that must have signed them. */
+  /** The key that must have signed them, unless a machine that shared the ledger did. */
   public_key: string;
   /** Whether the key that a checkpoint names has signed it. */
   isSigned: (checkpoint: Checkpoint) => boolean | Promise<boolean>;
@@ -80,12 +88,13 @@ export interface SignedBy {
 /** The fault of the first checkpoint that has another key or another chain; null when there is none. */
 export async function checkCheckpoints(
   checkpoints: readonly Checkpoint[],
-  chain: Pick<ChainCheck, "hashes">,
+  chain: Pick<ChainCheck, "hashes" | "keys">,
   { public_key, isSigned }: SignedBy,
 ): Promise<Problem | null> {
   for (const checkpoint of checkpoints) {
     const { seq } = checkpoint;
-    const what = checkpoint.public_key !== public_key
+    const isKnown = checkpoint.public_key === public_key || chain.keys.has(checkpoint.public_key);
+    const what = !isKnown
       ? `the checkpoint at event ${seq} was signed with another key`
       : !await isSigned(checkpoint)
       ? `the checkpoint at event ${seq} has a wrong signature`

@@ -28,6 +28,8 @@ export const AuditType = z.enum([
   "escalation.closed",
   "project.removed",
   "ledger.move_started",
+  "machine.joined",
+  "machine.left",
   "proof.changed",
   "guard.restored",
   "block.added",

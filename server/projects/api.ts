@@ -1,10 +1,12 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
-import { type AppEnv, describe, json } from "../route.ts";
+import { type AppEnv, describe, json, query } from "../route.ts";
 import type { Projects } from "./projects.ts";
 import {
   HubProject,
+  JoinQuery,
+  LeaveQuery,
   MovedLedger,
   OverrideTrust,
   RegisteredProject,
@@ -64,17 +66,21 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
   .put(
     "/projects/:id/server",
     describe("Move a project's ledger to the server of the global config", MovedLedger),
+    query(JoinQuery),
     async (c) => {
       const { daemon, caller } = c.var;
-      return c.json(await daemon.projects.moveLedger(c.req.param("id"), "server", caller));
+      const share = c.req.valid("query").shared === "true";
+      return c.json(await daemon.projects.joinServer(c.req.param("id"), caller, { share }));
     },
   )
   .delete(
     "/projects/:id/server",
     describe("Move a project's ledger from its server to this machine", MovedLedger),
+    query(LeaveQuery),
     async (c) => {
       const { daemon, caller } = c.var;
-      return c.json(await daemon.projects.moveLedger(c.req.param("id"), "here", caller));
+      const whole = c.req.valid("query").whole === "true";
+      return c.json(await daemon.projects.leaveServer(c.req.param("id"), caller, { whole }));
     },
   )
   .delete(

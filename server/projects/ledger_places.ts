@@ -3,10 +3,18 @@ import { join } from "node:path";
 import { MACHINE_ID } from "../constants.ts";
 import type { Storage } from "../config/schema.ts";
 import { isAway, type ServerAddress, ServerDatabase } from "../db/server_database.ts";
-import { type Placement, readPlacement } from "../db/placement.ts";
+import { type CopyMark, type Placement, readPlacement } from "../db/placement.ts";
+import { SharedLedger } from "../db/shared_ledger.ts";
 import { GateError } from "../errors.ts";
 import { ownEnvironment } from "../runtime/self.ts";
-import { type ClosedLedger, moveFromServer, moveToServer } from "../db/move_ledger.ts";
+import {
+  type ClosedLedger,
+  joinMachines,
+  leaveMachines,
+  moveFromServer,
+  moveToServer,
+} from "../db/move_ledger.ts";
+import { ownMachine } from "./own_machine.ts";
 import type { LedgerPlace, StorageView } from "./schema.ts";
 
 /** A server that did not answer is asked again after this time. */
@@ -75,14 +83,44 @@ export class LedgerPlaces {
     to: "server" | "here",
     close: () => Promise<void>,
   ): Promise<{ url: string; rows: number }> {
+    const move = to === "server" ? moveToServer : moveFromServer;
+    return await this.#whileClosed(project_id, { to, close }, move);
+  }
+
+  /** The ledger of other machines on the server, for a machine that joins them. @throws GateError */
+  async lookAtShared(project_id: string): Promise<SharedLedger> {
+    return await SharedLedger.open(
+      await this.reach(project_id, await this.target(project_id, "server")),
+      project_id,
+    );
+  }
+
+  /** Uses the ledger that other machines have on the server; meanwhile nobody opens it. */
+  async join(project_id: string, mark: CopyMark, close: () => Promise<void>): Promise<void> {
+    await this.#whileClosed(
+      project_id,
+      { to: "server", close },
+      (ledger, address) => joinMachines(ledger, address, mark),
+    );
+  }
+
+  /** Leaves the ledger to the other machines; meanwhile nobody opens it. */
+  async leave(project_id: string, close: () => Promise<void>): Promise<void> {
+    await this.#whileClosed(project_id, { to: "here", close }, leaveMachines);
+  }
+
+  async #whileClosed<T>(
+    project_id: string,
+    { to, close }: { to: "server" | "here"; close: () => Promise<void> },
+    work: (ledger: ClosedLedger, address: ServerAddress) => Promise<T>,
+  ): Promise<T & { url: string }> {
     const url = await this.target(project_id, to);
     const address = await this.reach(project_id, url);
     const message = `Cannot open the ledger of "${project_id}": it is being moved; try again soon`;
     this.#closed.set(project_id, new GateError("unavailable", message));
     try {
       await close();
-      const move = to === "server" ? moveToServer : moveFromServer;
-      return { url, ...await move(this.#ledger(project_id), address) };
+      return { ...await work(this.#ledger(project_id), address), url };
     } finally {
       this.#closed.delete(project_id);
     }
@@ -110,14 +148,20 @@ export class LedgerPlaces {
   }
 
   /** The server of the config, and the place of each of these ledgers. */
-  async view(project_ids: readonly string[]): Promise<StorageView> {
+  async view(
+    project_ids: readonly string[],
+    machinesOf: (project_id: string) => Promise<LedgerPlace["machines"]>,
+  ): Promise<StorageView> {
     const storage = await this.#places.storage();
     const name = storage?.authTokenEnv ?? null;
     return {
       url: storage?.url ?? null,
       token_env: name,
       token_is_set: name === null ? null : Boolean(ownEnvironment()[name]),
-      ledgers: project_ids.map((id) => this.#viewOf(id)),
+      ledgers: await Promise.all(project_ids.map(async (id) => ({
+        ...this.#viewOf(id),
+        machines: await machinesOf(id),
+      }))),
     };
   }
 
@@ -127,7 +171,7 @@ export class LedgerPlaces {
     if (this.#timer) clearTimeout(this.#timer);
   }
 
-  #viewOf(project_id: string): LedgerPlace {
+  #viewOf(project_id: string): Omit<LedgerPlace, "machines"> {
     const problem = this.#closed.get(project_id)?.message ?? null;
     try {
       const url = this.#find(project_id)?.url ?? null;
@@ -169,13 +213,14 @@ export class LedgerPlaces {
   }
 
   #find(project_id: string): Placement | null {
-    return readPlacement(this.#ledger(project_id).folder);
+    return readPlacement(join(this.#places.home, "projects", project_id));
   }
 
   #ledger(project_id: string): ClosedLedger {
     const { home, pid, now } = this.#places;
     const folder = join(home, "projects", project_id);
-    return { project_id, folder, pid, at: new Date(now()).toISOString() };
+    const own = ownMachine(home);
+    return { project_id, folder, pid, own, at: new Date(now()).toISOString() };
   }
 }
 

@@ -104,7 +104,8 @@ export class OpenProjects {
       .slice(0, Math.max(0, this.#entries.size - MAX_IDLE));
     for (const [id, { project }] of idle) {
       const opened = await project.catch(() => null);
-      const isNeeded = opened?.audit.isExporting ||
+      // People here hear of what other machines commit to a shared ledger.
+      const isNeeded = opened?.audit.isExporting || opened?.ledger.machine != null ||
         (await opened?.isUnfinished().catch(() => true) ?? true);
       const isStillIdle = (this.#entries.get(id)?.used_at ?? before) < before;
       if (!isNeeded && isStillIdle) await this.close(id);

@@ -16,7 +16,7 @@ import type { AnalyticsSummary, Attention, DayRange } from "../analytics/schema.
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
 import type { Journal } from "../evidence/journal.ts";
-import type { AuditType } from "../evidence/schema.ts";
+import type { AuditEvent, AuditType } from "../evidence/schema.ts";
 import { redactEvent } from "../audit/redact.ts";
 import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
@@ -27,7 +27,8 @@ import type { Configs } from "../config/configs.ts";
 import { listPolicyChanges } from "../config/store.ts";
 import { MACHINE_ID } from "../constants.ts";
 import type { Environment } from "../environment.ts";
-import type { Ledger, NewEvent } from "../db/ledger.ts";
+import type { Ledger, MachineName, NewEvent } from "../db/ledger.ts";
+import { isOwnEvent } from "../db/machines.ts";
 import type { ServerAddress } from "../db/server_database.ts";
 import { openLedger } from "../db/open_ledger.ts";
 import type { Bus } from "../events/bus.ts";
@@ -50,7 +51,7 @@ import type { Team } from "../team/team.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
 import { listWaiting } from "../trials/waiting.ts";
-import { countPending, isUnfinished } from "./store.ts";
+import { countPending, hasJoined, isUnfinished } from "./store.ts";
 
 export interface ProjectOptions {
   id: string;
@@ -74,14 +75,25 @@ export interface ProjectOptions {
   visit: (home_project: string, event: NewEvent) => Promise<void>;
   /** How to reach a ledger on a server. @throws GateError `unavailable` */
   reach: (url: string) => Promise<ServerAddress>;
+  /** The name of this machine among those that share a ledger. */
+  own: () => MachineName;
   /** Called when the server of the ledger stops answering. */
   lost: (error: unknown) => void;
+  /** The event of a person who has just let this machine join others. */
+  joining?: NewEvent | undefined;
   proofs: Proofs;
   team: Team;
   routes: ApprovalRoutes;
   /** The lists of the machine whose changes every ledger records. */
   kept: readonly { attach(ledger: Ledger): Promise<void>; detach(project_id: string): void }[];
 }
+
+/** The event of a machine that used the ledger before others joined it. */
+const JOINED: NewEvent = {
+  ...{ session_id: null, action_id: null, type: "machine.joined" },
+  actor: { kind: "system", id: "gate" },
+  data: {},
+};
 
 /** One registered project with its open ledger. Creates the services of the project. */
 export class Project {
@@ -102,6 +114,10 @@ export class Project {
   readonly moved_to: string | null;
   readonly #roots: string[];
   readonly #proofs: Proofs;
+  readonly #configs: Configs;
+  readonly #signer: Signer;
+  readonly #own: ProjectOptions["own"];
+  readonly #log: Environment["log"];
   readonly #kept: ProjectOptions["kept"];
   readonly #services: ActionServices;
   readonly #now: () => number;
@@ -120,6 +136,10 @@ export class Project {
     this.id = id;
     this.#now = environment.now;
     this.#proofs = options.proofs;
+    this.#configs = configs;
+    this.#signer = signer;
+    this.#own = options.own;
+    this.#log = environment.log;
     this.#kept = options.kept;
     // All services share one array, so that they see a root added later.
     this.#roots = [...options.roots];
@@ -131,7 +151,8 @@ export class Project {
       record: async (event) => {
         await ledger.commit({ statements: [], events: [event] });
       },
-      listPolicyChanges: () => listPolicyChanges(ledger, id),
+      listPolicyChanges: async () =>
+        (await listPolicyChanges(ledger, id)).filter((data) => isOwnEvent(ledger.machine, data)),
       writes: (path) => options.guarding.accept([path]),
       head: () => ledger.head.seq === 0 ? null : ledger.head.hash,
     }, roots);
@@ -192,6 +213,7 @@ export class Project {
   ): Promise<{ project: Project; problem: string | null }> {
     const { id, environment, pid, signer, stream, journal } = options;
     let blocks: Blocks | null = null;
+    let opened: Project | null = null;
     const { ledger, moved_to } = await openLedger({
       project_id: id,
       folder: join(environment.home, "projects", id),
@@ -209,6 +231,9 @@ export class Project {
       },
       reach: options.reach,
       lost: options.lost,
+      own: options.own,
+      isWaiting: () => opened?.actions.isWaiting ?? false,
+      hear: (events) => opened?.hear(events),
     });
     blocks = new Blocks({ ledger, environment, proofs: options.proofs });
     try {
@@ -219,6 +244,8 @@ export class Project {
       const project = new Project(options, { ledger, moved_to, blocks });
       await project.config.acceptKnown();
       await project.config.rememberMachine();
+      await project.#recordJoined(options.joining);
+      opened = project;
       await project.actions.recover();
       return { project, problem };
     } catch (error) {
@@ -280,9 +307,9 @@ export class Project {
     return this.#pending.count;
   }
 
-  /** Whether an action waits for its decision, execution or recovery. */
-  isUnfinished(): Promise<boolean> {
-    return isUnfinished(this.ledger);
+  /** Whether an action, or with `own` one of this machine, waits for decision, execution or recovery. */
+  isUnfinished(of?: { own: boolean }): Promise<boolean> {
+    return isUnfinished(this.ledger, of);
   }
 
   /** Asks for a proof of the removal and records it. @throws GateError `proof_required` */
@@ -297,9 +324,62 @@ export class Project {
     await this.#recordDeed(caller, "move_ledger", "ledger.move_started", whole);
   }
 
-  /** Whether an action is being executed. */
+  /** Asks for a proof that this machine leaves the ledger, and records it. @throws GateError `proof_required` */
+  async recordLeaving(caller: Caller, asked: { to: "here"; url: string }): Promise<void> {
+    const whole = { project_id: this.id, ...asked };
+    await this.#recordDeed(caller, "move_ledger", "machine.left", whole, { machine: this.#own() });
+  }
+
+  /**
+   * Asks for a proof that this machine joins the others. Returns the event for the shared ledger,
+   * whose newest event has the hash `head`. @throws GateError `proof_required`
+   */
+  async proveJoin(
+    caller: Caller,
+    { url, head }: { url: string; head: string },
+  ): Promise<NewEvent> {
+    const asked = { project_id: this.id, to: "server", url };
+    return await this.#proveDeed(caller, {
+      verb: "move_ledger",
+      type: "machine.joined",
+      asked,
+      head,
+    });
+  }
+
+  /**
+   * Records once that this machine uses a shared ledger, with the key of its signed heads: other
+   * machines and audit bundles check them.
+   */
+  async #recordJoined(joining: NewEvent | undefined): Promise<void> {
+    const { ledger } = this;
+    const { public_key } = this.#signer;
+    if (ledger.machine === null || (!joining && await hasJoined(ledger, public_key))) return;
+    const { data, ...event } = joining ?? JOINED;
+    await ledger.commit({
+      statements: [],
+      events: [{ ...event, data: { ...data, machine: this.#own(), public_key } }],
+    });
+  }
+
+  /** Whether an action is being executed on this machine. */
   async isExecuting(): Promise<boolean> {
     return (await listRunning(this.ledger)).length > 0;
+  }
+
+  /** Takes over what other machines that share the ledger have committed. */
+  hear(events: readonly AuditEvent[]): void {
+    if (events.some(({ type }) => type === "proof.changed")) void this.#followProofs();
+    this.actions.hear(events);
+  }
+
+  async #followProofs(): Promise<void> {
+    try {
+      await this.#proofs.follow(this.id);
+      this.#configs.accepted.forget();
+    } catch (error) {
+      this.#log("error", "Cannot take over a change of the proof", { error: String(error) });
+    }
   }
 
   async #recordDeed(
@@ -307,20 +387,32 @@ export class Project {
     verb: ProofVerb,
     type: AuditType,
     asked: Record<string, unknown>,
+    more: Record<string, unknown> = {},
   ): Promise<void> {
-    const { id: project_id, ledger } = this;
+    const head = this.ledger.head.hash;
+    const event = await this.#proveDeed(caller, { verb, type, asked, head });
+    const data = { ...event.data, ...more };
+    await this.ledger.commit({ statements: [], events: [{ ...event, data }] });
+  }
+
+  async #proveDeed(
+    caller: Caller,
+    { verb, type, asked, head }: {
+      verb: ProofVerb;
+      type: AuditType;
+      asked: Record<string, unknown>;
+      head: string;
+    },
+  ): Promise<NewEvent> {
     const proof = await this.#proofs.require(caller, {
-      ...{ verb, project_id, action_id: null },
-      ...{ digest: digestOf(asked), head: ledger.head.hash },
+      ...{ verb, project_id: this.id, action_id: null },
+      ...{ digest: digestOf(asked), head },
     });
-    await ledger.commit({
-      statements: [],
-      events: [{
-        ...{ session_id: null, action_id: null, type },
-        actor: { kind: "reviewer", id: caller.id },
-        data: proof ? { asked, proof } : { asked },
-      }],
-    });
+    return {
+      ...{ session_id: null, action_id: null, type },
+      actor: { kind: "reviewer", id: caller.id },
+      data: proof ? { asked, proof } : { asked },
+    };
   }
 
   /** Replaces the folders of the project, for every service at once. */

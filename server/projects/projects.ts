@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { verifyEvents } from "../audit/verify.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import { listDamaged } from "../db/health.ts";
+import type { NewEvent } from "../db/ledger.ts";
 import { isAway } from "../db/server_database.ts";
 import type { Neighbour } from "../actions/context.ts";
 import { rootAsked } from "../config/digests.ts";
@@ -11,6 +13,7 @@ import { MACHINE_ID } from "../constants.ts";
 import { GateError } from "../errors.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
 import { digestOf } from "../proof/digest.ts";
+import { listLedgerChanges } from "../proof/store.ts";
 import { identifyProject, type Identity } from "./identity.ts";
 import { LedgerPlaces } from "./ledger_places.ts";
 import { machineRoots } from "./machine.ts";
@@ -18,7 +21,14 @@ import { touchedProjects } from "./neighbours.ts";
 import { OpenProjects } from "./open_projects.ts";
 import { Project, type ProjectOptions } from "./project.ts";
 import type { Registry } from "./registry.ts";
-import type { HubProject, MovedLedger, RegisteredProject, StorageView } from "./schema.ts";
+import { ownMachine } from "./own_machine.ts";
+import type {
+  HubProject,
+  MovedLedger,
+  RegisteredProject,
+  SharingMachine,
+  StorageView,
+} from "./schema.ts";
 import { hasAction, hasSession, type Registered } from "./store.ts";
 
 /** The caller who registers a project, or a part of gate, which brings no proof. */
@@ -26,7 +36,10 @@ export type Registrant =
   & Pick<Caller, "id" | "scope">
   & Partial<Pick<Caller, "member_id" | "via" | "proof">>;
 
-type Shared = Omit<ProjectOptions, "id" | "roots" | "neighbours" | "visit" | "reach" | "lost">;
+type Shared = Omit<
+  ProjectOptions,
+  "id" | "roots" | "neighbours" | "visit" | "reach" | "own" | "lost" | "joining"
+>;
 
 /** The projects of this machine. Opens each one at its first use. */
 export class Projects {
@@ -40,6 +53,8 @@ export class Projects {
   readonly #problems = new Map<string, string>();
   /** The projects whose ledger is being moved. */
   readonly #moving = new Set<string>();
+  /** The events of projects whose ledgers join those of other machines now. */
+  readonly #joining = new Map<string, NewEvent>();
   /** Damaged ledgers that were moved aside, by path, until a person deletes them. */
   readonly #damaged = new Map<string, string>();
 
@@ -65,7 +80,8 @@ export class Projects {
   async wake(): Promise<void> {
     for (const { project_id, is_awake } of await this.#list()) {
       this.#noteDamaged(project_id);
-      if (!is_awake) continue;
+      // Other machines may commit to a shared one at any time, and people here hear of it.
+      if (!is_awake && !this.#places.isRemote(project_id)) continue;
       // `get()` reports a project that cannot be opened.
       const opened = this.get(project_id).catch(() => {});
       // A server that does not answer must not hold up the others.
@@ -209,26 +225,53 @@ export class Projects {
     await this.#open.close(id);
   }
 
-  /** Where the ledger of each project is. */
+  /** Where the ledger of each project is, and which machines share it. */
   async viewStorage(): Promise<StorageView> {
-    return await this.#places.view((await this.#list()).map(({ project_id }) => project_id));
+    const ids = (await this.#list()).map(({ project_id }) => project_id);
+    return await this.#places.view(ids, (id) => this.#machinesOf(id));
   }
 
   /**
-   * Moves the ledger of a project to the server of the global config, or back here, and verifies its
-   * chain in both places. @throws GateError `conflict`, `proof_required`, `unavailable`
+   * Moves the ledger of a project to the server of the global config, and verifies its chain in both
+   * places. With `share` the project uses the ledger that other machines have there instead.
+   * @throws GateError `conflict`, `proof_required`, `unavailable`
    */
-  async moveLedger(id: string, to: "server" | "here", caller: Caller): Promise<MovedLedger> {
-    const verb = to === "server" ? "join" : "leave";
-    requireReviewer(caller, "move the ledger", `gate hub ${verb}`);
+  async joinServer(id: string, caller: Caller, { share = false } = {}): Promise<MovedLedger> {
+    requireReviewer(caller, "move the ledger", "gate hub join");
+    return await this.#whileMoving(
+      id,
+      () => share ? this.#join(id, caller) : this.#moveLedger(id, "server", caller),
+    );
+  }
+
+  /**
+   * Moves the ledger of a project back here. While other machines share it, it stays with them, and
+   * the project goes on with the ledger that it had before; with `whole` they lose it.
+   * @throws GateError `conflict`, `proof_required`, `unavailable`
+   */
+  async leaveServer(id: string, caller: Caller, { whole = false } = {}): Promise<MovedLedger> {
+    requireReviewer(caller, "move the ledger", "gate hub leave");
+    return await this.#whileMoving(id, async () => {
+      const project = await this.get(id);
+      const others = (await project.ledger.listMachines())
+        .filter((one) => one.id !== project.ledger.machine?.id);
+      if (others.length > 0 && !whole) return await this.#leave(id, caller, others);
+      const connected = others.filter(({ is_connected }) => is_connected);
+      if (connected.length > 0) {
+        const names = connected.map(({ name }) => name).join(", ");
+        throw cannotMove(id, `${names} use it now; stop gate there (gate daemon stop)`);
+      }
+      return await this.#moveLedger(id, "here", caller);
+    });
+  }
+
+  async #whileMoving<T>(id: string, work: () => Promise<T>): Promise<T> {
     if (this.#moving.has(id)) {
-      const message = `Cannot move the ledger of "${id}": it is being moved already; ` +
-        "see gate hub status";
-      throw new GateError("conflict", message);
+      throw cannotMove(id, "it is being moved already; see gate hub status");
     }
     this.#moving.add(id);
     try {
-      return await this.#moveLedger(id, to, caller);
+      return await work();
     } finally {
       this.#moving.delete(id);
     }
@@ -237,21 +280,95 @@ export class Projects {
   async #moveLedger(id: string, to: "server" | "here", caller: Caller): Promise<MovedLedger> {
     const project = await this.get(id);
     const url = await this.#places.target(id, to);
-    const cannot = (why: string) =>
-      new GateError("conflict", `Cannot move the ledger of "${id}": ${why}`);
-    if (await project.isExecuting()) throw cannot("an action runs; wait until it has finished");
-    if (project.audit.isExporting) throw cannot("an export is being read; wait for its end");
+    await requireQuiet(project);
     await project.recordMove(caller, { to, url });
     const before = await project.audit.verify();
-    if (!before.ok) throw cannot(`${before.problem!.what}; run gate audit verify`);
+    if (!before.ok) throw cannotMove(id, `${before.problem!.what}; run gate audit verify`);
     const { rows } = await this.#places.move(id, to, () => this.#open.close(id))
       // Also after a failure, because held actions of an open project expire in time.
       .finally(() => this.get(id).catch(() => {}));
-    const { ok, events, problem } = await (await this.get(id)).audit.verify();
-    return {
-      ...{ project_id: id, place: to, url, rows, events, ok },
-      problem: problem?.what ?? null,
-    };
+    return await this.#verified(id, { place: to, url, rows });
+  }
+
+  /** Joins the machines that have the ledger on the server: its keys are those of this home then. */
+  async #join(id: string, caller: Caller): Promise<MovedLedger> {
+    const project = await this.get(id);
+    const url = await this.#places.target(id, "server");
+    const shared = await this.#places.lookAtShared(id);
+    try {
+      await requireQuiet(project);
+      if (await project.isUnfinished()) {
+        throw cannotMove(id, "the ledger of this home holds unfinished actions; review them first");
+      }
+      const { problem } = await verifyEvents(shared, { public_key: "", remembered: null });
+      if (problem) throw cannotMove(id, `the one on the server is damaged: ${problem.what}`);
+      await this.#adoptKeys(id, await listLedgerChanges(shared, id));
+      const joining = await project.proveJoin(caller, { url, head: shared.head.hash });
+      this.#joining.set(id, joining);
+      await this.#places.join(id, shared.mark, async () => {
+        await this.#open.close(id);
+        // The remembered head is of the ledger that this home used before.
+        await this.#shared.stream.forget(id);
+      }).finally(() => this.get(id).catch(() => {}));
+    } finally {
+      this.#joining.delete(id);
+      await shared.close();
+    }
+    return await this.#verified(id, { place: "server", url, rows: 0 });
+  }
+
+  /** @throws GateError `conflict` until a person has accepted the global config with these keys */
+  async #adoptKeys(id: string, changes: readonly unknown[]): Promise<void> {
+    const { proofs, configs } = this.#shared;
+    if (!await proofs.adopt(changes)) return;
+    configs.accepted.forget();
+    if (await configs.acceptedMachine() !== null) return;
+    const why = "this home has the keys of the machines that share it now, and no person has " +
+      "accepted its global config with one; run gate config accept, then gate hub join --shared again";
+    throw cannotMove(id, why);
+  }
+
+  async #leave(
+    id: string,
+    caller: Caller,
+    others: readonly { name: string }[],
+  ): Promise<MovedLedger> {
+    const project = await this.get(id);
+    const url = await this.#places.target(id, "here");
+    await requireQuiet(project);
+    if (await project.isUnfinished({ own: true })) {
+      throw cannotMove(id, "it holds unfinished actions of this machine; review them first");
+    }
+    await project.recordLeaving(caller, { to: "here", url });
+    await this.#places.leave(id, async () => {
+      await this.#open.close(id);
+      await this.#shared.stream.forget(id);
+    }).finally(() => this.get(id).catch(() => {}));
+    const moved = await this.#verified(id, { place: "here", url, rows: 0 });
+    return { ...moved, shared_with: others.map(({ name }) => name) };
+  }
+
+  async #verified(
+    id: string,
+    moved: Pick<MovedLedger, "place" | "url" | "rows">,
+  ): Promise<MovedLedger> {
+    const project = await this.get(id);
+    const { ok, events, problem } = await project.audit.verify();
+    const { machine } = project.ledger;
+    const shared_with = (await project.ledger.listMachines())
+      .filter((one) => one.id !== machine?.id).map(({ name }) => name);
+    return { ...moved, project_id: id, events, ok, problem: problem?.what ?? null, shared_with };
+  }
+
+  async #machinesOf(id: string): Promise<SharingMachine[] | null> {
+    const ledger = (await this.#open.peek(id))?.ledger;
+    const machines = await ledger?.listMachines().catch(() => []) ?? [];
+    if (!ledger || machines.length === 0) return null;
+    return machines.map(({ seen_seq, ...one }) => ({
+      ...one,
+      is_this: one.id === ledger.machine?.id,
+      lag: Math.max(0, ledger.head.seq - seen_seq),
+    }));
   }
 
   /** The ids and folders of every served project. Faster than `list()`. */
@@ -319,6 +436,9 @@ export class Projects {
         id: project_id,
         roots: project_id === MACHINE_ID ? machineRoots() : roots,
         reach: (url) => this.#places.reach(project_id, url),
+        own: () => ownMachine(this.#shared.environment.home),
+        // Only the first opening on the server is that of the join.
+        joining: this.#places.isRemote(project_id) ? this.#joining.get(project_id) : undefined,
         lost: (error) => {
           this.#report(project_id, error);
           this.#places.note(project_id, error);
@@ -412,6 +532,20 @@ export class Projects {
     // Made when it is first needed, so that lists show it only where it is used.
     if (isServed && id === MACHINE_ID) return await this.#registry.addMachine();
     throw new GateError("not_found", `Cannot find project "${id}": see gate project list`);
+  }
+}
+
+function cannotMove(id: string, why: string): GateError {
+  return new GateError("conflict", `Cannot move the ledger of "${id}": ${why}`);
+}
+
+/** @throws GateError `conflict` while something uses the ledger that a move would cut off */
+async function requireQuiet(project: Project): Promise<void> {
+  if (await project.isExecuting()) {
+    throw cannotMove(project.id, "an action runs; wait until it has finished");
+  }
+  if (project.audit.isExporting) {
+    throw cannotMove(project.id, "an export is being read; wait for its end");
   }
 }
 

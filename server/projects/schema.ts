@@ -22,12 +22,26 @@ export type RegisteredProject = z.infer<typeof RegisteredProject>;
 export const RegisterProjectInput = z.strictObject({ root: z.string().min(1).max(4096) });
 export type RegisterProjectInput = z.infer<typeof RegisterProjectInput>;
 
+/** A machine that shares a ledger. */
+export const SharingMachine = z.object({
+  id: z.string(),
+  name: z.string(),
+  version: z.string().describe("the release of gate that opened the ledger there last"),
+  joined_at: z.string(),
+  is_this: z.boolean(),
+  is_connected: z.boolean().describe("whether it was seen within the last 15 seconds"),
+  lag: z.number().int().describe("events that it had not heard of when it was last seen"),
+});
+export type SharingMachine = z.infer<typeof SharingMachine>;
+
 /** Where the ledger of a project is. */
 export const LedgerPlace = z.object({
   project_id: z.string(),
   place: z.enum(["here", "server"]),
   url: z.string().nullable().describe("on the server"),
   problem: z.string().nullable().describe("why it cannot be opened now"),
+  machines: z.array(SharingMachine).nullable()
+    .describe("the machines that use it; null for a ledger that is here or not open"),
 });
 export type LedgerPlace = z.infer<typeof LedgerPlace>;
 
@@ -40,6 +54,12 @@ export const StorageView = z.object({
 });
 export type StorageView = z.infer<typeof StorageView>;
 
+/** Query of a join: with `shared` the ledger that other machines have on the server is used. */
+export const JoinQuery = z.object({ shared: z.enum(["true", "false"]).optional() });
+
+/** Query of a leave: with `whole` the ledger comes here although other machines share it. */
+export const LeaveQuery = z.object({ whole: z.enum(["true", "false"]).optional() });
+
 /** Answer of a move: the place of the ledger now, and the check of its chain there. */
 export const MovedLedger = z.object({
   project_id: z.string(),
@@ -49,6 +69,7 @@ export const MovedLedger = z.object({
   events: z.number().int(),
   ok: z.boolean(),
   problem: z.string().nullable(),
+  shared_with: z.array(z.string()).describe("the names of the other machines that use the ledger"),
 });
 export type MovedLedger = z.infer<typeof MovedLedger>;
 

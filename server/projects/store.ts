@@ -1,3 +1,5 @@
+import { RARE } from "../db/ledger_migrations.ts";
+import { ownActions } from "../db/machines.ts";
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
 import { sqlNames } from "../actions/tools.ts";
@@ -151,14 +153,32 @@ export async function countPending(ledger: Ledger): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** Whether an action waits for its decision, for execution by the gate or for recovery. */
-export async function isUnfinished(ledger: Ledger): Promise<boolean> {
+/**
+ * Whether an action waits for its decision, for execution by the gate or for recovery; with `own` one
+ * of this machine.
+ */
+export async function isUnfinished(
+  ledger: Ledger,
+  { own = false }: { own?: boolean } = {},
+): Promise<boolean> {
+  const only = own ? ownActions(ledger) : "";
   const rows = await ledger.all(
-    `SELECT 1 FROM actions WHERE project_id = ?1 AND (status = 'pending' OR execution = 'running')
+    `SELECT 1 FROM actions WHERE project_id = ?1
+        AND (status = 'pending' OR execution = 'running')${only}
       UNION ALL SELECT 1 FROM actions INDEXED BY actions_unstarted
         WHERE project_id = ?1 AND status = 'approved' AND execution = 'none' AND tool IN
-          (${sqlNames(({ executor }) => executor === "gate")}) LIMIT 1`,
+          (${sqlNames(({ executor }) => executor === "gate")})${only} LIMIT 1`,
     [ledger.project_id],
+  );
+  return rows.length > 0;
+}
+
+/** Whether the log names a machine with this key. */
+export async function hasJoined(ledger: Ledger, public_key: string): Promise<boolean> {
+  const rows = await ledger.all(
+    `SELECT 1 FROM audit WHERE project_id = ? AND type = 'machine.joined' AND ${RARE.type}
+      AND data ->> '$.public_key' = ?`,
+    [ledger.project_id, public_key],
   );
   return rows.length > 0;
 }

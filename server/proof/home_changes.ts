@@ -1,6 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
+import { GateError } from "../errors.ts";
 import { compareHistories, History, lastChange } from "./history.ts";
 import { type LedgerChanges, markOf, readLedgerChanges } from "./ledger_changes.ts";
 import { ProofChange, type ProofKind } from "./schema.ts";
@@ -169,6 +170,9 @@ export class HomeChanges {
     const { project_id } = ledger;
     const found = await listLedgerChanges(ledger, project_id);
     const relation = compareHistories(found as ProofChange[], this.#changes);
+    if (relation === "longer" && ledger.machine !== null && this.#changes.length > 0) {
+      if (await this.#continue(found)) return;
+    }
     if (relation === "same" || relation === "shorter") {
       this.#unknown.delete(project_id);
       if (this.#damage !== null) return;
@@ -179,6 +183,43 @@ export class HomeChanges {
       return;
     }
     this.#noteUnknown({ project_id, changes: found });
+  }
+
+  /**
+   * Takes over what another machine has added: each change is proven with a key before it. False if
+   * it is not, or if the changes of this home itself cannot be trusted.
+   */
+  async #continue(values: readonly unknown[]): Promise<boolean> {
+    const { changes, fault } = await readHistory(values);
+    if (fault !== null || this.#damage !== null) return false;
+    await this.replace(changes, null);
+    return true;
+  }
+
+  /**
+   * Takes over the keys of a ledger that this home joins. Only a home without any key of its own does:
+   * whoever may ask for this could set the first key as well. Returns whether it took any.
+   * @throws GateError `conflict`
+   */
+  async adopt(values: readonly unknown[]): Promise<boolean> {
+    const relation = compareHistories(values as ProofChange[], this.#changes);
+    const cannot = (why: string) => new GateError("conflict", `Cannot join the ledger: ${why}`);
+    const isOther = relation === "other" || (relation === "shorter" && values.length === 0);
+    if (isOther || this.#damage !== null || this.#unknown.size > 0) {
+      const next = "join with a home that has no key yet (GATE_HOME), or set the same key first";
+      throw cannot(`the keys of this home are not those of the machines that share it; ${next}`);
+    }
+    if (relation !== "longer") return false;
+    const { changes, fault } = await readHistory(values);
+    if (fault !== null) throw cannot(`its keys cannot be trusted: ${fault}; run gate audit verify`);
+    await this.replace(changes, null);
+    return true;
+  }
+
+  /** Compares an open ledger again, because another machine has changed the proof there. */
+  async follow(project_id: string): Promise<void> {
+    const ledger = this.#ledgers.get(project_id);
+    if (ledger) await this.#update(ledger);
   }
 
   /** Compares with every ledger that is not open. */

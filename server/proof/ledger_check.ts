@@ -105,8 +105,8 @@ export class LedgerProofs {
     // A rollback of a session takes its time, event by event.
     const late = this.#uses.has(nonce) ? null : faultOfTime(challenge, latest);
     if (late !== null) return late;
-    const { project_id, number: own } = acceptedIn(data);
-    const isOutdated = own !== undefined && own <= (this.#accepted.get(project_id) ?? 0);
+    const { config, number: own } = acceptedIn(data);
+    const isOutdated = own !== undefined && own <= (this.#accepted.get(config) ?? 0);
     if (type === "policy.changed" && isOutdated) return OUTDATED;
     const approves = verb === "approve" || verb === "approve_with_edit";
     return approves && !this.#held.has(action_id ?? "") ? NOT_HELD : null;
@@ -141,13 +141,15 @@ export class LedgerProofs {
   }
 
   #noteAccepted({ type, data }: AuditEvent): void {
-    const { project_id, number } = acceptedIn(data);
+    const { config, number } = acceptedIn(data);
     if (type !== "policy.changed" || number === undefined) return;
-    this.#accepted.set(project_id, Math.max(number, this.#accepted.get(project_id) ?? 0));
+    this.#accepted.set(config, Math.max(number, this.#accepted.get(config) ?? 0));
   }
 }
 
-function acceptedIn(data: AuditEvent["data"]): { project_id: string; number?: number } {
+/** Each machine that shares a ledger counts the acceptances of its own configs. */
+function acceptedIn(data: AuditEvent["data"]): { config: string; number?: number } {
   const { project_id, number } = (data.accepted ?? {}) as Record<string, unknown>;
-  return { project_id: String(project_id), ...typeof number === "number" && { number } };
+  const config = JSON.stringify([data.machine ?? null, project_id ?? null]);
+  return { config, ...typeof number === "number" && { number } };
 }

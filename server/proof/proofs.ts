@@ -257,6 +257,23 @@ export class Proofs {
     await this.#inTurn(() => this.#home.attach(ledger));
   }
 
+  /** Takes over what another machine changed in a ledger that both share. */
+  async follow(project_id: string): Promise<void> {
+    await this.#inTurn(() => this.#home.follow(project_id));
+  }
+
+  /**
+   * Takes over the keys of a ledger that this home joins. Returns whether they are others than before.
+   * @throws GateError `conflict`
+   */
+  async adopt(changes: readonly unknown[]): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      // Compares with every ledger of this home first.
+      await this.#home.state();
+      return await this.#home.adopt(changes);
+    });
+  }
+
   /** Forgets a ledger that closes. */
   detach(project_id: string): void {
     this.#home.detach(project_id);

@@ -58,6 +58,13 @@ export class Retention {
       const next = "set retention.days in the global config, and accept it (gate config accept)";
       throw refused("no retention is in force, so contents are kept for ever", next);
     }
+    // Each machine alone knows which contents its commits under way name.
+    const others = (await this.#services.ledger.listMachines()).length - 1;
+    if (!dry_run && others > 0) {
+      const next =
+        "let them leave first (gate hub leave), or move it here (gate hub leave --whole)";
+      throw refused("other machines share the ledger", next);
+    }
     if (this.#isRunning) throw refused("another call is at work", "try again when it has ended");
     this.#isRunning = true;
     try {

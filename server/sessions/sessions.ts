@@ -9,6 +9,7 @@ import { GateError } from "../errors.ts";
 import type { Blocks } from "../remediation/blocks.ts";
 import { isSameProcess } from "../runtime/processes.ts";
 import { branchOf } from "../runtime/git_folder.ts";
+import { requireHere } from "../db/elsewhere.ts";
 import type { HostKey } from "./host_key.ts";
 import type {
   ActionOutcome,
@@ -109,6 +110,7 @@ export class Sessions {
       started_at: new Date(environment.now()).toISOString(),
       secret_sha256,
       process: input.process ?? null,
+      machine: ledger.machine?.id ?? null,
       home_project: input.home_project === ledger.project_id ? null : input.home_project ?? null,
     };
     const { host, agent, client, root, home_project } = session;
@@ -153,6 +155,7 @@ export class Sessions {
     const ends = this.#ends;
     const found = id.includes("\0") ? null : await findKnown(this.#services.ledger, id);
     if (found === null) throw unknown(id);
+    await requireHere(this.#services.ledger, id, `use session "${id}"`);
     const session = await this.#known(found);
     if (session.ended_at === null) {
       if (ends === this.#ends) this.#open.set(id, unchanging(session));
@@ -231,6 +234,7 @@ export class Sessions {
   async end(id: string, caller: Caller): Promise<Session> {
     const { environment, ledger } = this.#services;
     const session = await this.get(id);
+    await requireHere(ledger, id, `end session "${id}"`);
     const at = new Date(environment.now()).toISOString();
     const { update, when } = endSession(session, environment.id(), at);
     await ledger.commit({

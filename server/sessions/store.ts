@@ -1,3 +1,4 @@
+import { ownSessions } from "../db/machines.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { ProcessIdentity } from "../runtime/processes.ts";
 import type { ListedSession, Session, SessionQuery, SessionStatusView } from "./schema.ts";
@@ -38,15 +39,17 @@ export interface NewSession extends
   /** Null for a session that every agent may use. */
   secret_sha256: string | null;
   process: ProcessIdentity | null;
+  /** The machine on which the agent works, where several share the ledger. */
+  machine: string | null;
 }
 
 export function insertSession(session: NewSession): Statement {
   const { id, project_id, root, host, agent, client, started_at, secret_sha256 } = session;
-  const { process, home_project, branch } = session;
+  const { process, home_project, branch, machine } = session;
   return {
     sql: `INSERT INTO sessions (project_id, id, seq, root, host, agent, client, started_at,
-        last_seen_at, secret_sha256, process, home_project, branch)
-      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
+        last_seen_at, secret_sha256, process, home_project, branch, machine)
+      SELECT ?, ?, coalesce(max(seq), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
         WHERE project_id = ?
       RETURNING ${COLUMNS}`,
     args: [
@@ -54,6 +57,7 @@ export function insertSession(session: NewSession): Statement {
       process && JSON.stringify(process),
       home_project,
       branch,
+      machine,
       project_id,
     ],
   };
@@ -105,7 +109,7 @@ export async function findSharedSession(
     // The index on the client is the most selective of the three.
     `SELECT ${KNOWN} FROM sessions INDEXED BY sessions_by_client
       WHERE project_id = ? AND agent = ? AND host = ? AND client = ? AND ended_at IS NULL
-        AND secret_sha256 IS NULL
+        AND secret_sha256 IS NULL${ownSessions(ledger)}
       ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id, of.agent, of.host, of.client],
   );
@@ -119,7 +123,8 @@ export async function findSessionOfSecret(
 ): Promise<KnownSession | null> {
   const rows = await ledger.all(
     `SELECT ${KNOWN} FROM sessions
-      WHERE project_id = ? AND secret_sha256 = ? AND ended_at IS NULL ORDER BY seq DESC LIMIT 1`,
+      WHERE project_id = ? AND secret_sha256 = ? AND ended_at IS NULL${ownSessions(ledger)}
+      ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id, secret_sha256],
   );
   return (rows[0] ?? null) as KnownSession | null;

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Ledger, Statement } from "../db/ledger.ts";
+import { ownEvents } from "../db/machines.ts";
 import { RARE } from "../db/ledger_migrations.ts";
 import type { AuditType } from "../evidence/schema.ts";
 import { ProofRecord } from "../proof/schema.ts";
@@ -80,13 +81,14 @@ export async function listChangesAfter(
   }));
 }
 
-/** The number of the newest change that a ledger has recorded; 0 for none. */
+/** The number of the newest change that a ledger has recorded of this machine; 0 for none. */
 export async function newestChange(ledger: Ledger, types: readonly AuditType[]): Promise<number> {
   const marks = types.map(() => "?").join(", ");
+  const own = ownEvents(ledger.machine);
   const [row] = await ledger.all(
     `SELECT json_extract(data, '$.number') AS number FROM audit
-      WHERE project_id = ? AND type IN (${marks}) AND ${RARE.type} ORDER BY seq DESC LIMIT 1`,
-    [ledger.project_id, ...types],
+      WHERE project_id = ? AND type IN (${marks}) AND ${RARE.type}${own.sql} ORDER BY seq DESC LIMIT 1`,
+    [ledger.project_id, ...types, ...own.args],
   );
   const number = Number(row?.number ?? 0);
   return Number.isSafeInteger(number) ? number : 0;

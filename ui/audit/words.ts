@@ -28,6 +28,8 @@ export const TYPES: Record<AuditType, string> = {
   "escalation.closed": "Escalation closed",
   "project.removed": "Project removed",
   "ledger.move_started": "Move of the ledger started",
+  "machine.joined": "Machine joined the ledger",
+  "machine.left": "Machine left the ledger",
   "proof.changed": "Proof changed",
   "guard.restored": "Guarded file restored",
   "block.added": "Block added",

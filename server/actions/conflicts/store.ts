@@ -1,4 +1,5 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { ownActions } from "../../db/machines.ts";
 import { jsonText } from "../../db/texts.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
 import { sqlNames } from "../tools.ts";
@@ -45,12 +46,12 @@ export async function hasRival(
     `SELECT EXISTS (SELECT 1 FROM json_each(?1) AS given
         CROSS JOIN held_paths ON held_paths.project_id = ?2 AND held_paths.path = given.value
         CROSS JOIN actions ON actions.project_id = ?2 AND actions.id = held_paths.action_id
-        WHERE ${IS_HOLDER} ?3)
+        WHERE ${IS_HOLDER} ?3${ownActions(ledger)})
       OR EXISTS (SELECT 1 FROM json_each(?4) AS given
         CROSS JOIN actions ON actions.project_id = ?2 AND actions.id = (
           SELECT action_id FROM intents
             WHERE project_id = ?2 AND path = given.value ->> 'path' ${LAST_BUT} ?5 ${LAST_FIRST})
-        WHERE actions.session_id <> ?3 AND ${IS_UNREVIEWED}) AS found`,
+        WHERE actions.session_id <> ?3 AND ${IS_UNREVIEWED}${ownActions(ledger)}) AS found`,
     [JSON.stringify(paths), ledger.project_id, session_id, JSON.stringify(replaced), id],
   );
   return Number(row?.found) === 1;
@@ -73,7 +74,7 @@ export async function listHolders(
       JOIN held_paths ON held_paths.project_id = ? AND held_paths.path = given.value
       JOIN actions ON actions.project_id = held_paths.project_id
         AND actions.id = held_paths.action_id
-      WHERE ${IS_HOLDER} ? LIMIT ${MOST}`,
+      WHERE ${IS_HOLDER} ?${ownActions(ledger)} LIMIT ${MOST}`,
     [JSON.stringify(paths), ledger.project_id, session_id],
   );
   return rows.map(toRival);
@@ -93,7 +94,9 @@ export async function findUnreviewed(
       (SELECT action_id, after_sha256 FROM intents
         WHERE project_id = ? AND path = ? ${LAST_BUT} ? ${LAST_FIRST}) AS last
       JOIN actions ON actions.project_id = ? AND actions.id = last.action_id
-      WHERE last.after_sha256 = ? AND actions.session_id <> ? AND ${IS_UNREVIEWED}`,
+      WHERE last.after_sha256 = ? AND actions.session_id <> ? AND ${IS_UNREVIEWED}${
+      ownActions(ledger)
+    }`,
     [left.path, ledger.project_id, left.path, id, ledger.project_id, left.sha256, session_id],
   );
   return rows[0] ? toRival(rows[0]) : null;

@@ -1,4 +1,5 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { ownActions } from "../../db/machines.ts";
 import { jsonText } from "../../db/texts.ts";
 import type { PlannedChange } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
@@ -83,13 +84,18 @@ export async function listChangedSince(
   paths: readonly string[],
   { seq, but }: { seq: number; but: string },
 ): Promise<Set<string>> {
+  // Another machine has other files of the same names.
+  const own = ledger.machine === null ? "" : `AND EXISTS (SELECT 1 FROM actions
+    WHERE actions.project_id = intents.project_id AND actions.id = intents.action_id${
+    ownActions(ledger)
+  })`;
   const rows = await ledger.all(
     `SELECT DISTINCT intents.path FROM json_each(?) AS given JOIN intents
       ON intents.project_id = ? AND intents.path = given.value
       WHERE intents.action_id <> ? AND (intents.state = 'open' OR intents.state = 'done' AND EXISTS (
         SELECT 1 FROM audit INDEXED BY audit_by_action
           WHERE audit.project_id = intents.project_id AND audit.action_id = intents.action_id
-          AND audit.type = 'action.finished' AND audit.seq > ?))`,
+          AND audit.type = 'action.finished' AND audit.seq > ?)) ${own}`,
     [JSON.stringify(paths), ledger.project_id, but, seq],
   );
   return new Set(rows.map(({ path }) => String(path)));

@@ -78,7 +78,7 @@ export class Notices implements DeadlineSource {
 
   async #waiting(): Promise<{ row: ActionRow; dues: Due[] }[]> {
     const { ledger } = this.#services;
-    const rows = await listRouted(ledger);
+    const rows = await listRouted(ledger, { own: true });
     if (rows.length === 0) return [];
     const notices = await listNotices(ledger);
     return rows.map((row) => {

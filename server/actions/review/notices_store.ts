@@ -1,4 +1,5 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { ownActions } from "../../db/machines.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
 
 /** A reminder or an escalation that was recorded. */
@@ -11,11 +12,16 @@ export interface Notice {
 
 const TYPES = "('reminder.sent', 'escalation.raised')";
 
-/** The held actions with an approval route, oldest first. */
-export async function listRouted(ledger: Ledger): Promise<ActionRow[]> {
+/** The held actions with an approval route, oldest first; with `own` those of this machine. */
+export async function listRouted(
+  ledger: Ledger,
+  { own = false }: { own?: boolean } = {},
+): Promise<ActionRow[]> {
   const rows = await ledger.all(
     `SELECT ${COLUMNS} FROM actions INDEXED BY actions_routed
-      WHERE project_id = ? AND status = 'pending' AND route IS NOT NULL ORDER BY seq LIMIT 10000`,
+      WHERE project_id = ? AND status = 'pending' AND route IS NOT NULL${
+      own ? ownActions(ledger) : ""
+    } ORDER BY seq LIMIT 10000`,
     [ledger.project_id],
   );
   return rows.map(toRow);

@@ -36,6 +36,8 @@ import { requireConfirmed } from "./confirmation.ts";
 import { closing } from "./notices.ts";
 import { requireOpenable } from "./openable.ts";
 import { planOnBase } from "./rebase.ts";
+import { elsewhere, requireHere } from "../../db/elsewhere.ts";
+import { isWhole } from "./approval.ts";
 import { recheck } from "./recheck.ts";
 import { type Ballot, ballotOf, decides, recordVote, rejection, voteEvent } from "./voting.ts";
 import { partOf } from "../held_changes/part.ts";
@@ -56,6 +58,8 @@ export async function approve(
   const { services } = context;
   await services.team.requireDecider(caller, "approve the action");
   const row = await loadPending(context, id, "approve", input.expected_digest);
+  const machine = await elsewhere(services.ledger, row.session_id);
+  if (machine !== null) return await approveElsewhere(context, row, { input, caller, machine });
   if (input.permit !== undefined) requirePermittable(row, input);
   if (input.open !== undefined) await requireOpenable(services, row, input, input.open);
   if (asksEachTime(row.tool) && input.remember !== undefined) {
@@ -77,6 +81,31 @@ export async function approve(
   await recheck(services, row);
   const proven = await prove(context, row, "approve", input, caller);
   return await commitApproval(context, row, { input, caller, proven, is_routed });
+}
+
+/**
+ * Approves an action whose agent works on another machine. That machine compares the plan with its
+ * files and its policy before it executes it.
+ */
+async function approveElsewhere(
+  context: ActionContext,
+  row: ActionRow,
+  { input, caller, machine }: { input: ApproveInput; caller: Caller; machine: string },
+): Promise<ActionRow> {
+  const { services } = context;
+  const more = (["remember", "permit", "open", "base_sha256"] as const)
+    .find((name) => input[name] !== undefined);
+  if (more !== undefined) {
+    throw notPossible(row, "approve", `"${more}" is only possible on its own machine, ${machine}`);
+  }
+  if (!row.plan || !isWhole(row, row.plan)) {
+    throw notPossible(row, "approve", "its plan was changed in the ledger; reject it");
+  }
+  const ballot = await ballotOf(context, row, caller);
+  if (ballot === "voted") return row;
+  requireConfirmed(services, row, input.confirm);
+  const proven = await prove(context, row, "approve", input, caller);
+  return await commitApproval(context, row, { input, caller, proven, is_routed: ballot !== null });
 }
 
 /** Refuses to remember, permit or open more where the route asks each time or asks several people. @throws GateError `invalid` */
@@ -105,6 +134,7 @@ export async function approveWithEdit(
   const { services } = context;
   await services.team.requireDecider(caller, "approve the action");
   const row = await loadPending(context, id, "approve", input.expected_digest);
+  await requireHere(services.ledger, row.session_id, "edit the action");
   const ballot = await ballotOf(context, row, caller);
   if (ballot === "voted") {
     const next = "reject it, or let another member edit it";
@@ -239,6 +269,8 @@ async function loadPending(
   if (row.status === "pending" && (row.expires_at ?? "~") <= timestamp(environment)) {
     await deadlines.expireDue();
     row = await loadAction(context.services, id);
+    // Only its own machine records that.
+    if (row.status === "pending") throw notPossible(row, verb, "its time is over");
   }
   if (row.status !== "pending") throw notPossible(row, verb, `it is ${row.status}`);
   requireDigest(row, verb, expected_digest);
@@ -293,8 +325,10 @@ async function commitApproval(
     ? await context.voting.run(() => vote(context, row, approval))
     : await tryApprove(context, row, approval) ?? await refuseLate(context, row, "approve");
   if (now.status !== "approved") return now;
-  context.services.budgets.renew(row);
-  return executorOf(now) === "gate" ? await executeApproved(context, now) : now;
+  const { budgets, ledger } = context.services;
+  budgets.renew(row);
+  if (executorOf(now) !== "gate" || await elsewhere(ledger, row.session_id) !== null) return now;
+  return await executeApproved(context, now);
 }
 
 /** Counts the approval of a routed action; approves every other action. */

@@ -1,6 +1,7 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
 import { yieldTurn } from "../scheduling.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
+import { ownActions } from "../../db/machines.ts";
 import { sqlNames } from "../tools.ts";
 
 /** An executed action; `done_seq` gives the order of the executions. */
@@ -72,7 +73,7 @@ export async function listLater(
         ON actions.project_id = intents.project_id AND actions.id = intents.action_id
       WHERE intents.project_id = ? AND intents.path = ? AND intents.created_at >= ?
         AND actions.status = 'approved' AND ${IS_DONE}
-        AND (actions.tool NOT IN (${sqlNames(({ undoes }) => undoes)}) OR ?)
+        AND (actions.tool NOT IN (${sqlNames(({ undoes }) => undoes)}) OR ?)${ownActions(ledger)}
       ORDER BY intents.created_at LIMIT 10000`,
     [ledger.project_id, path, since.started_at, withRollbacks ? 1 : 0],
   );

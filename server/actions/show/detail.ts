@@ -14,6 +14,7 @@ import type { ActionDetail, PlanStep } from "../schema.ts";
 import { shownPath } from "../submit/target.ts";
 import { type ActionRow, findEarlier, publicOf } from "../store.ts";
 import { isGateTool, toolOf } from "../tools.ts";
+import { elsewhere } from "../../db/elsewhere.ts";
 import { outputOf } from "./answer.ts";
 import { deletionOf } from "./deletion.ts";
 
@@ -23,7 +24,9 @@ const MAX_TEXTS = 4 * 1024 * 1024;
 /** Everything that a reviewer needs for a decision. */
 export async function detailOf(services: ActionServices, id: string): Promise<ActionDetail> {
   const row = await loadAction(services, id);
-  const base = await describeBase(services, row);
+  const machine = await elsewhere(services.ledger, row.session_id);
+  // The files of another machine cannot be looked at here.
+  const base = machine === null ? await describeBase(services, row) : null;
   return {
     ...publicOf(row),
     ...await planned(services, row),
@@ -32,11 +35,14 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     base,
     approvals: await describeApprovals(services, row),
     confirmation: confirmationOf(services, row),
-    obstacle: await obstacleTo(services, row, { has_base: base !== null }),
+    obstacle: machine === null
+      ? await obstacleTo(services, row, { has_base: base !== null })
+      : null,
     input: isGateTool(row.tool) ? null : row.plan?.input ?? null,
     proposed: await proposedOf(services, row),
     lease: await leaseOf(services, row),
-    walls: await offeredWalls(services, row),
+    walls: machine === null ? await offeredWalls(services, row) : null,
+    machine,
     shortened: row.plan?.shortened ?? null,
     restored: row.plan?.restored ?? [],
     held_back: row.plan?.held_back ?? null,
@@ -67,7 +73,9 @@ async function planned(services: ActionServices, row: ActionRow) {
     })),
     signed: row.status === "pending" && row.plan ? signedOf(row.plan) : null,
     analysis: row.analysis,
-    deletion: await deletionOf(row),
+    deletion: await elsewhere(services.ledger, row.session_id) === null
+      ? await deletionOf(row)
+      : null,
     outside: await outsideOf(services, row),
     scripts: scriptsOf(row),
     programs: row.plan?.programs ?? null,

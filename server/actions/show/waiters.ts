@@ -18,6 +18,11 @@ export class Waiters {
     });
   }
 
+  /** Whether a call waits. */
+  get isWaiting(): boolean {
+    return this.#count > 0;
+  }
+
   /**
    * Calls `look` now and after each event of the action, until it finds something, the time is over
    * or `gone` is aborted. Returns the value of the last call.

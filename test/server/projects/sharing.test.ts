@@ -1,0 +1,151 @@
+import { expect, test, vi } from "vitest";
+import {
+  ask,
+  contentOf,
+  join_server,
+  leave_server,
+  openMachine,
+  stageTwoMachines,
+  write,
+} from "./two_machines.ts";
+import { startSqlServer } from "../db/sqld.ts";
+import { createTempFolder } from "../../temp_folder.ts";
+
+const soon = { timeout: 5_000, interval: 20 };
+
+test("an approval on one machine is executed on the one whose agent asked, once", async () => {
+  const { first, second } = await stageTwoMachines();
+  const { body: held } = await write(first, "held/a.txt");
+  expect(held).toMatchObject({ status: "pending" });
+  await vi.waitFor(async () => {
+    const { body } = await ask(second, "GET", "/api/actions?status=pending");
+    expect(body.items).toMatchObject([{ id: held.id, path: "held/a.txt" }]);
+  }, soon);
+  const shown = await ask(second, "GET", `/api/actions/${held.id}`);
+  expect(shown.body).toMatchObject({ machine: expect.any(String), obstacle: null, base: null });
+
+  const approved = await ask(second, "POST", `/api/actions/${held.id}/approve`, {});
+  expect(approved).toMatchObject({ status: 200, body: { status: "approved", execution: "none" } });
+  await vi.waitFor(() => expect(contentOf(first, "held/a.txt")).toBe("held/a.txt"), soon);
+  await vi.waitFor(async () => {
+    const { body } = await ask(second, "GET", `/api/actions/${held.id}`);
+    expect(body).toMatchObject({ execution: "succeeded" });
+  }, soon);
+  expect(contentOf(second, "held/a.txt")).toBe(null);
+  const events = await second.audit();
+  const own = events.filter(({ action_id }) => action_id === held.id).map(({ type }) => type);
+  expect(own).toEqual([
+    "action.submitted",
+    "action.approved",
+    "action.started",
+    "action.finished",
+  ]);
+  for (const gate of [first, second]) {
+    expect((await ask(gate, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
+  }
+});
+
+test("an agent that waits hears of an approval on another machine within a second", async () => {
+  const { first, second } = await stageTwoMachines();
+  const { body: held } = await write(first, "held/a.txt");
+  const waiting = ask(first, "POST", `/api/actions/${held.id}/wait`, { timeout_ms: 30_000 });
+  const started = performance.now();
+  expect((await ask(second, "POST", `/api/actions/${held.id}/approve`, {})).status).toBe(200);
+  expect((await waiting).body).toMatchObject({ execution: "succeeded" });
+  console.log(`waited ${Math.round(performance.now() - started)} ms`);
+});
+
+test("both machines write, and each executes its own actions", async () => {
+  const { first, second } = await stageTwoMachines();
+  const all = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => [
+      write(first, `first-${n}.txt`),
+      write(second, `second-${n}.txt`),
+    ]).flat(),
+  );
+  expect(all.map(({ status, body }) => [status, body.execution])).toEqual(
+    all.map(() => [201, "succeeded"]),
+  );
+  for (let n = 0; n < 10; n++) {
+    expect(contentOf(first, `first-${n}.txt`)).toBe(`first-${n}.txt`);
+    expect(contentOf(first, `second-${n}.txt`)).toBe(null);
+    expect(contentOf(second, `second-${n}.txt`)).toBe(`second-${n}.txt`);
+  }
+  for (const gate of [first, second]) {
+    const verified = await ask(gate, "GET", "/api/audit/verify");
+    expect(verified.body).toMatchObject({ ok: true });
+    expect((await ask(gate, "GET", "/api/actions?limit=100")).body.items).toHaveLength(20);
+  }
+});
+
+test("a machine neither rolls back, edits nor ends what another one did", async () => {
+  const { first, second } = await stageTwoMachines();
+  const { body: done } = await write(first, "a.txt");
+  const { body: held } = await write(first, "held/b.txt");
+  const refused = [
+    ask(second, "POST", `/api/actions/${done.id}/rollback`, {}),
+    ask(second, "POST", `/api/actions/${held.id}/approve-with-edit`, { content: "x" }),
+    ask(second, "POST", `/api/sessions/${done.session_id}/rollback`, {}),
+    ask(second, "POST", `/api/sessions/${done.session_id}/end`, {}),
+  ];
+  for (const { status, body } of await Promise.all(refused)) {
+    expect([status, body.detail]).toEqual([409, expect.stringContaining("another machine")]);
+  }
+  const rejected = await ask(second, "POST", `/api/actions/${held.id}/reject`, { reason: "no" });
+  expect(rejected.body).toMatchObject({ status: "rejected" });
+  expect(contentOf(first, "a.txt")).toBe("a.txt");
+});
+
+test("a machine leaves, the other goes on, and the last one takes the ledger back", async () => {
+  const { first, second } = await stageTwoMachines();
+  await write(second, "b.txt");
+  const view = await ask(first, "GET", "/api/hub/storage");
+  expect(view.body.ledgers[0].machines).toMatchObject([
+    { is_this: true, is_connected: true },
+    { is_this: false, is_connected: true },
+  ]);
+  const taken = await leave_server(first, { whole: true });
+  expect([taken.status, taken.body.detail]).toEqual([409, expect.stringContaining("use it now")]);
+
+  const left = await leave_server(second);
+  expect(left).toMatchObject({ status: 200, body: { place: "here", ok: true } });
+  expect(left.body.shared_with).toHaveLength(1);
+  expect((await write(second, "alone.txt")).body).toMatchObject({ execution: "succeeded" });
+  expect((await write(first, "c.txt")).body).toMatchObject({ execution: "succeeded" });
+  const types =
+    (await first.daemon.projects.get("test").then(({ ledger }) =>
+      ledger.all("SELECT type FROM audit ORDER BY seq")
+    )).map(({ type }) => type);
+  expect(types).toContain("machine.left");
+
+  const back = await leave_server(first);
+  expect(back).toMatchObject({ status: 200, body: { place: "here", ok: true, problem: null } });
+  expect((await write(first, "d.txt")).body).toMatchObject({ execution: "succeeded" });
+  expect((await ask(first, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
+  // Both can share again.
+  expect(await join_server(first)).toMatchObject({ status: 200, body: { ok: true } });
+  expect(await join_server(second, { shared: true })).toMatchObject({ status: 200 });
+  expect((await write(second, "e.txt")).body).toMatchObject({ execution: "succeeded" });
+});
+
+test("a restarted machine executes what was approved meanwhile", async () => {
+  const { first, second } = await stageTwoMachines();
+  const { body: held } = await write(first, "held/a.txt");
+  await first.daemon.close();
+  expect((await ask(second, "POST", `/api/actions/${held.id}/approve`, {})).status).toBe(200);
+  await second.reopen();
+  expect(contentOf(second, "held/a.txt")).toBe(null);
+  await first.open();
+  await vi.waitFor(() => expect(contentOf(first, "held/a.txt")).toBe("held/a.txt"), soon);
+});
+
+test("only a ledger that another machine has there can be shared", async () => {
+  const server = await startSqlServer(createTempFolder("sqld"));
+  const gate = await openMachine(server);
+  const refused = await join_server(gate, { shared: true });
+  expect([refused.status, refused.body.detail]).toEqual([
+    409,
+    expect.stringContaining("no machine has it there"),
+  ]);
+  expect((await write(gate, "a.txt")).body).toMatchObject({ execution: "succeeded" });
+});
