@@ -246,6 +246,8 @@ export class Project {
       await project.config.rememberMachine();
       await project.#recordJoined(options.joining);
       opened = project;
+      // A change may have come before this project listened.
+      if (ledger.machine !== null) await project.#followProofs();
       await project.actions.recover();
       return { project, problem };
     } catch (error) {
@@ -375,8 +377,7 @@ export class Project {
 
   async #followProofs(): Promise<void> {
     try {
-      await this.#proofs.follow(this.id);
-      this.#configs.accepted.forget();
+      if (await this.#proofs.follow(this.id)) this.#configs.accepted.forget();
     } catch (error) {
       this.#log("error", "Cannot take over a change of the proof", { error: String(error) });
     }

@@ -353,7 +353,9 @@ export class Projects {
     moved: Pick<MovedLedger, "place" | "url" | "rows">,
   ): Promise<MovedLedger> {
     const project = await this.get(id);
-    const { ok, events, problem } = await project.audit.verify();
+    // The accepted configs are in the ledger that this home used before.
+    const of_configs = moved.rows > 0;
+    const { ok, events, problem } = await project.audit.verify({ of_configs });
     const { machine } = project.ledger;
     const shared_with = (await project.ledger.listMachines())
       .filter((one) => one.id !== machine?.id).map(({ name }) => name);

@@ -257,9 +257,13 @@ export class Proofs {
     await this.#inTurn(() => this.#home.attach(ledger));
   }
 
-  /** Takes over what another machine changed in a ledger that both share. */
-  async follow(project_id: string): Promise<void> {
-    await this.#inTurn(() => this.#home.follow(project_id));
+  /** Takes over what another machine changed in a ledger that both share. Returns whether it did. */
+  async follow(project_id: string): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      const before = this.#home.changes;
+      await this.#home.follow(project_id);
+      return this.#home.changes !== before;
+    });
   }
 
   /**

@@ -9,7 +9,7 @@ import { GateError } from "../errors.ts";
 import type { Blocks } from "../remediation/blocks.ts";
 import { isSameProcess } from "../runtime/processes.ts";
 import { branchOf } from "../runtime/git_folder.ts";
-import { requireHere } from "../db/elsewhere.ts";
+import { elsewhere, requireHere } from "../db/elsewhere.ts";
 import type { HostKey } from "./host_key.ts";
 import type {
   ActionOutcome,
@@ -204,7 +204,7 @@ export class Sessions {
     const known = which.of === "session" ? this.#secrets.get(which.id) : undefined;
     if (digest !== null && known !== undefined && isSameText(digest, known)) return true;
     const proof = await findProof(this.#services.ledger, which);
-    if (proof === null) return false;
+    if (proof === null || await elsewhere(this.#services.ledger, proof.id) !== null) return false;
     if (proof.secret_sha256 === null) return digest === null && isShared(proof);
     if (digest === null) return false;
     if (!isSameText(digest, proof.secret_sha256)) return await this.#succeeds(proof, digest);

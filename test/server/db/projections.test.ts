@@ -45,7 +45,11 @@ async function listsIn(read: Read) {
   };
 }
 
-const LATER_COLUMNS = [["sessions", "branch"], ["actions", "lines"]] as const;
+const LATER_COLUMNS = [
+  ["sessions", "branch"],
+  ["sessions", "machine"],
+  ["actions", "lines"],
+] as const;
 
 /** Repeats the statements on the schema of version 16, whose triggers counted in each commit. */
 async function countedByTriggers(statements: Statement[]): Promise<Database> {
