@@ -104,7 +104,8 @@ function conclude(io: Io, moved: MovedLedger, json: true | undefined): void {
     }.`;
   print(io, `${paint(io, "green", "✓")} ${text}`);
   print(io, `  ${events} events, the hash chain is intact`);
-  if (is_other) print(io, "  Look at the config and accept it for this ledger: gate config show");
+  const isLeft = is_other && place === "here";
+  if (isLeft) print(io, "  A config may wait to be accepted for this ledger: gate config show");
 }
 
 function statusText(io: Io, { url, token_env, token_is_set, ledgers }: StorageView): string {

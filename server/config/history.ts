@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
 import { Database } from "../db/database.ts";
+import { readPlacement } from "../db/placement.ts";
 import { ProofRecord } from "../proof/schema.ts";
 import { listPolicyChanges } from "./store.ts";
 
@@ -49,9 +50,18 @@ export async function readNewest(home: string, project_id: string): Promise<Newe
   const all = existsSync(folder) ? readdirSync(folder).toSorted() : [];
   let newest = NEVER;
   for (const id of project_id === "" ? all : [project_id]) {
-    newest = newestOf(await readEvents(join(folder, id, "ledger.db"), id), project_id, newest);
+    for (const path of ledgersIn(join(folder, id))) {
+      newest = newestOf(await readEvents(path, id), project_id, newest);
+    }
   }
   return newest;
+}
+
+/** The ledger of a project, and the one that this home used before it joined other machines. */
+function ledgersIn(folder: string): string[] {
+  const { set_aside } = readPlacement(folder) ?? {};
+  return ["ledger.db", ...set_aside === undefined ? [] : [basename(set_aside)]]
+    .map((name) => join(folder, name));
 }
 
 /** The newest acceptance of a config in the data of one ledger's `policy.changed` events. */

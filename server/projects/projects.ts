@@ -307,8 +307,7 @@ export class Projects {
       this.#joining.set(id, joining);
       await this.#places.join(id, shared.mark, async () => {
         await this.#open.close(id);
-        // The remembered head is of the ledger that this home used before.
-        await this.#shared.stream.forget(id);
+        await this.#forgetLedger(id);
       }).finally(() => this.get(id).catch(() => {}));
     } finally {
       this.#joining.delete(id);
@@ -342,10 +341,16 @@ export class Projects {
     await project.recordLeaving(caller, { to: "here", url });
     await this.#places.leave(id, async () => {
       await this.#open.close(id);
-      await this.#shared.stream.forget(id);
+      await this.#forgetLedger(id);
     }).finally(() => this.get(id).catch(() => {}));
     const moved = await this.#verified(id, { place: "here", url, rows: 0 });
     return { ...moved, shared_with: others.map(({ name }) => name) };
+  }
+
+  /** What this home remembers of a ledger that another one takes the place of. */
+  async #forgetLedger(id: string): Promise<void> {
+    await this.#shared.stream.forget(id);
+    this.#shared.configs.accepted.forget();
   }
 
   async #verified(
@@ -353,8 +358,8 @@ export class Projects {
     moved: Pick<MovedLedger, "place" | "url" | "rows">,
   ): Promise<MovedLedger> {
     const project = await this.get(id);
-    // The accepted configs are in the ledger that this home used before.
-    const of_configs = moved.rows > 0;
+    // Leaving others, this home goes on with a ledger that may not know its newest configs.
+    const of_configs = moved.place === "server" || moved.rows > 0;
     const { ok, events, problem } = await project.audit.verify({ of_configs });
     const { machine } = project.ledger;
     const shared_with = (await project.ledger.listMachines())

@@ -69,7 +69,10 @@ test("a proof on one machine is verified on the other, by the keys of the ledger
   expect(await approved.json()).toMatchObject({ status: "approved", execution: "none" });
   await vi.waitFor(() => expect(contentOf(first, "held/a.txt")).toBe("held/a.txt"), soon);
   for (const gate of [first, second]) {
-    expect((await ask(gate, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
+    expect((await ask(gate, "GET", "/api/audit/verify")).body).toMatchObject({
+      ok: true,
+      problem: null,
+    });
   }
   const joined = (await second.audit()).filter(({ type }) => type === "machine.joined");
   expect(joined.map(({ data }) => Boolean(data.proof))).toEqual([false, true]);
