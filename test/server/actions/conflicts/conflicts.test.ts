@@ -23,8 +23,9 @@ test("the search for rivals reads only rows of the given files", async () => {
   const { gate, codex } = await openTwo();
   const { ledger } = gate.project;
   const plans: string[] = [];
-  const watched: Pick<Ledger, "project_id" | "all"> = {
+  const watched: Pick<Ledger, "project_id" | "machine" | "all"> = {
     project_id: ledger.project_id,
+    machine: ledger.machine,
     async all(sql, args) {
       const rows = await ledger.all(`EXPLAIN QUERY PLAN ${sql}`, args);
       plans.push(...rows.map(({ detail }) => String(detail)));
