@@ -9,6 +9,7 @@ import { problemResponse, toGateError } from "./guard/response.ts";
 import { idempotent } from "./idempotency/middleware.ts";
 import { LazyMcp, mcpApi } from "./mcp/api.ts";
 import { withProof } from "./proof/with_proof.ts";
+import { RememberingRouter } from "./remembering_router.ts";
 import type { AppEnv } from "./route.ts";
 
 /** The services behind the routes. */
@@ -23,7 +24,7 @@ type FullEnv = AppEnv<ApiServices & { mcp: LazyMcp }> & { Bindings: Partial<Admi
 /** Everything behind the guard: the API, MCP, the documentation, the dashboard, and its errors. */
 export function createApp(services: AppServices): Guarded & { close(): Promise<void> } {
   const { log, daemon, logins, prover, readers } = services;
-  const app = new Hono<FullEnv>();
+  const app = new Hono<FullEnv>({ router: new RememberingRouter() });
   const mcp = new LazyMcp((request, admitted) => app.fetch(request, admitted), services);
   app.use(async (c, next) => {
     c.set("daemon", daemon);
