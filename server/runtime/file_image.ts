@@ -80,18 +80,32 @@ export async function* readPieces(path: string, size: number): AsyncGenerator<Ui
 }
 
 /** Reads the file of that name in an open folder; null when there is none. */
-export async function inspect(
+async function inspect(
   folder: Folder,
   name: string,
   keep: number,
 ): Promise<FileImage | null> {
+  const held = await inspectHeld(folder, name, keep);
+  if (!held) return null;
+  closeSync(held.fd);
+  return held.image;
+}
+
+/** The same as `inspect`; the caller closes the file. */
+export async function inspectHeld(
+  folder: Folder,
+  name: string,
+  keep: number,
+): Promise<{ image: FileImage; fd: number } | null> {
   const opened = openRegular(folder, name);
   if (!opened) return null;
   const { fd, stats } = opened;
   try {
-    return { ...await readContent(fd, stats.size, keep), mode: stats.mode & 0o777 };
-  } finally {
+    const image = { ...await readContent(fd, stats.size, keep), mode: stats.mode & 0o777 };
+    return { image, fd };
+  } catch (error) {
     closeSync(fd);
+    throw error;
   }
 }
 

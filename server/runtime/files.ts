@@ -1,4 +1,5 @@
 import {
+  close,
   closeSync,
   constants,
   fchmodSync,
@@ -16,7 +17,7 @@ import { basename, dirname } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { GateError } from "../errors.ts";
-import { inspect, regularOrNothing, SMALL } from "./file_image.ts";
+import { inspectHeld, regularOrNothing, SMALL } from "./file_image.ts";
 import { type Folder, openFolder, removeEmptyFolders, withFolder } from "./folder.ts";
 
 /** One change of a file. `path` is real; `before` is the hash that the file must have until then. */
@@ -105,25 +106,50 @@ export async function showChange(
   const { folder, made } = staged
     ? { folder: staged.folder, made: [] }
     : openFolder(dirname(change.path), { make: change.after !== null });
+  const old = new OldFile();
   try {
-    if (change.after === null) await remove(folder, change);
-    else await replace(folder, change, change.after, { fault, staged });
+    if (change.after === null) await remove(folder, change, old);
+    else await replace(folder, change, change.after, { fault, staged, old });
     await fault("renamed");
   } catch (error) {
     removeEmptyFolders(made);
     folder.close();
+    old.letGo();
     throw error;
   }
-  return { made_folders: made, settled: settle(folder, made, fault) };
+  return { made_folders: made, settled: settle({ folder, made, old }, fault) };
 }
 
-async function settle(folder: Folder, made: readonly string[], fault: Fault): Promise<void> {
+async function settle(
+  { folder, made, old }: { folder: Folder; made: readonly string[]; old: OldFile },
+  fault: Fault,
+): Promise<void> {
   try {
     await fault("shown");
     await folder.sync();
     await syncParents(made);
   } finally {
     folder.close();
+    old.letGo();
+  }
+}
+
+/**
+ * Holds the file that a change replaces or removes. The system frees the blocks of a file when nobody
+ * has it open any more, and may wait for the disk meanwhile: the agent need not.
+ */
+class OldFile {
+  #fd: number | null = null;
+
+  hold(fd: number): void {
+    // Windows replaces no open file.
+    if (process.platform === "win32") closeSync(fd);
+    else this.#fd = fd;
+  }
+
+  letGo(): void {
+    if (this.#fd !== null) close(this.#fd, () => {});
+    this.#fd = null;
   }
 }
 
@@ -148,8 +174,8 @@ export function removeTemporary(path: string, temporary: string): void {
   }
 }
 
-async function remove(folder: Folder, change: FileChange): Promise<void> {
-  await expectBefore(folder, change);
+async function remove(folder: Folder, change: FileChange, old: OldFile): Promise<void> {
+  await expectBefore(folder, change, old);
   unlinkSync(folder.at(basename(change.path)));
 }
 
@@ -157,7 +183,7 @@ async function replace(
   folder: Folder,
   change: FileChange,
   after: NewFile,
-  { fault, staged }: { fault: Fault; staged: Staged | null },
+  { fault, staged, old }: { fault: Fault; staged: Staged | null; old: OldFile },
 ): Promise<void> {
   const temporary = folder.at(change.temporary);
   // Another program's file of that name is left alone.
@@ -170,7 +196,7 @@ async function replace(
       isOurs = true;
     }
     await fault("temporary");
-    await expectBefore(folder, change);
+    await expectBefore(folder, change, old);
     folder.check();
     renameSync(temporary, folder.at(basename(change.path)));
   } catch (error) {
@@ -207,8 +233,11 @@ async function writeTemporary(
   return old;
 }
 
-async function expectBefore(folder: Folder, change: FileChange): Promise<void> {
-  const now = await inspect(folder, basename(change.path), 0);
+/** Requires the state before the change, and holds its file. */
+async function expectBefore(folder: Folder, change: FileChange, old: OldFile): Promise<void> {
+  const held = await inspectHeld(folder, basename(change.path), 0);
+  const now = held?.image ?? null;
+  if (held) old.hold(held.fd);
   if ((now?.sha256 ?? null) === change.before) return;
   throw new GateError(
     "conflict",

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -16,7 +17,7 @@ import {
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import process from "node:process";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { readImage } from "../../../server/runtime/file_image.ts";
 import {
   applyChange,
@@ -91,6 +92,53 @@ test("a deletion removes the file alone", async () => {
   await applyChange(change("a/f", "x", null));
   expect(readdirSync(join(base, "a"))).toEqual([]);
 });
+
+test.runIf(process.platform === "linux").each([
+  ["replaced", "new"],
+  ["removed", null],
+])("the file that is %s is held until the disk has its folder, and no longer", async (_, after) => {
+  writeFileSync(join(base, "f"), "old");
+  const held: string[][] = [];
+  await applyChange(change("f", "old", after), (step) => {
+    if (step === "renamed" || step === "shown") held.push(deletedHere());
+  });
+  expect(held).toEqual([[join(base, "f")], [join(base, "f")]]);
+  // A file is closed by a thread.
+  await vi.waitFor(() => expect(openHere()).toEqual([]));
+});
+
+test.runIf(process.platform === "linux").each<[string, FileChange["after"], string | null]>([
+  ["the base differs", { content: bytes("new"), mode: null }, "other"],
+  ["a deletion has another base", null, "other"],
+  ["the rename fails", { content: bytes("new"), mode: null }, null],
+])("nothing stays open when %s", async (_, after, before) => {
+  writeFileSync(join(base, "f"), "old");
+  const fault = (step: string) => {
+    if (step === "renamed") throw new Error("planned");
+  };
+  const failing = { ...change("f", before ?? "old", "new"), after };
+  await expect(applyChange(failing, fault)).rejects.toThrow();
+  await vi.waitFor(() => expect(openHere()).toEqual([]));
+});
+
+/** What this process has open below the folder, and of that what was removed from it. */
+function openHere(): string[] {
+  return readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(`${base}/`) || path === base ? [path] : [];
+    } catch {
+      return []; // the descriptor of the listing itself
+    }
+  });
+}
+
+function deletedHere(): string[] {
+  const mark = " (deleted)";
+  return openHere().filter((path) => path.endsWith(mark)).map((path) =>
+    path.slice(0, -mark.length)
+  );
+}
 
 test("a hard link is replaced, not written through", async () => {
   writeFileSync(join(base, "victim"), "SENTINEL");
