@@ -36,7 +36,9 @@ export class Between {
     renameSync(this.#socket, this.#real);
     this.#server.on("request", (incoming, outgoing) => {
       void this.#forward(incoming).then(({ status, type, text }) => {
-        outgoing.writeHead(status, { "content-type": type }).end(text);
+        // The daemon tells the length of every answer, too.
+        const length = Buffer.byteLength(text);
+        outgoing.writeHead(status, { "content-type": type, "content-length": length }).end(text);
       }).catch(() => outgoing.destroy());
     });
     this.#server.listen(this.#socket);

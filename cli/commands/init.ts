@@ -177,7 +177,16 @@ async function registerRoot(
   if (written !== null) {
     await acceptWritten(io, scopedClient(review, id), { ...written, json: options.json });
   }
+  if (!options.json) await tellError(io, scopedClient(review, id));
   return id;
+}
+
+/** A config that was there before may have an error, and then the policy denies everything. */
+async function tellError(io: Io, client: Client): Promise<void> {
+  const { error } = await unwrap(client.api.config.$get());
+  if (error === null) return;
+  say(io, `${paint(io, "red", "✗")} Everything is denied: ${visibleLine(error)}`);
+  say(io, `  Next: correct ${CONFIG_FILE}; gate doctor says whether it is right`);
 }
 
 /** Accepts what this command changed in an accepted config, and nothing that others wrote. */

@@ -31,6 +31,7 @@ function forget(id: string): string {
 
 /** The fix for a problem. A person inspects a damaged file that the daemon kept, and moves it. */
 function fixOf(problem: string): string {
+  if (problem.startsWith("nobody has accepted")) return "gate config show, then gate config accept";
   const kept = /kept(?:, a new one was begun)?: (.+)$/.exec(problem)?.[1];
   return kept ? `look at it, then mv ${quote(kept)} somewhere else` : "gate daemon logs";
 }

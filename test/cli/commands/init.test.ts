@@ -38,6 +38,15 @@ test("init --yes derives the project id from the folder", async () => {
   expect(existsSync(join(terminal.folder, ".gate", "backups"))).toBe(false);
 });
 
+test("init says that a config with an error denies everything", async () => {
+  await terminal.run(["daemon", "start"]);
+  const misspelt = { id: "web", version: "2", policies: { blockedPath: [".env"] } };
+  writeFileSync(file, JSON.stringify(misspelt));
+  const { stderr } = await init("--yes");
+  expect(stderr).toMatch(/✗ Everything is denied: .*did you mean "blockedPaths"\?/);
+  expect(stderr).toContain("Next: correct gate.config.json");
+});
+
 test("a template only adds to an existing config, and init says so", async () => {
   expect((await init("--yes")).stderr).not.toContain("still allows");
   expect((await init("--yes", "--policy-template", "strict")).stderr).toContain("still allows");
