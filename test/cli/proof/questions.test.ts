@@ -7,8 +7,8 @@ const ID = "0199a1b2-0000-7000-8000-000000000000";
 
 const QUESTIONS: Record<ProofVerb, string> = {
   accept_config: "to accept the config",
-  approve: "to approve 0199a1b2",
-  approve_with_edit: "to approve your edit of 0199a1b2",
+  approve: `to approve ${ID}`,
+  approve_with_edit: `to approve your edit of ${ID}`,
   change_policies: "to change the policies",
   change_proof: "to change the proof",
   change_routes: "to change the approval routes",
@@ -19,13 +19,13 @@ const QUESTIONS: Record<ProofVerb, string> = {
   register_project: "to register the project",
   remove_project: "to remove the project",
   remove_proof: "to remove the proof",
-  replay: "to replay 0199a1b2",
-  rollback: "to roll back 0199a1b2",
+  replay: `to replay ${ID}`,
+  rollback: `to roll back ${ID}`,
   trust_override: "to trust the override",
 };
 
 test.each(ProofVerb.options)("the question for %s is a sentence", (verb) => {
-  const action_id = QUESTIONS[verb].includes("0199a1b2") ? ID : null;
+  const action_id = QUESTIONS[verb].includes(ID) ? ID : null;
   expect(purposeOf({ verb, action_id })).toBe(QUESTIONS[verb]);
 });
 
