@@ -38,12 +38,14 @@ export function withShared(own: string): string[] {
   return shared === null ? [own] : [own, resolve(own, shared)];
 }
 
-/** More folders below `modules` are not searched. */
+/** Folders of submodules, beside each of which a sandbox has mounts. */
 const MOST_BELOW_MODULES = 200;
 
 /** The folders of git of submodules. */
 export interface Modules {
   folders: string[];
+  /** All folders that were looked into: these, and the ones around them. */
+  looked: string[];
   /** Whether all were found; otherwise there were too many folders to look into. */
   is_all: boolean;
 }
@@ -55,23 +57,61 @@ const OF_GIT = new Set(["objects", "refs", "logs", "hooks", "info", "branches", 
  * The folders of git of the submodules of this one, and of theirs. The name of a submodule may have
  * slashes. A folder counts before it has all that git needs, as the rest may be added later.
  */
-export function modulesOf(git: string): Modules {
-  const top = join(git, "modules");
+export function modulesOf(git: string, most = MOST_BELOW_MODULES): Modules {
+  return modulesBelow(join(git, "modules"), most);
+}
+
+function modulesBelow(top: string, most: number): Modules {
   const folders: string[] = [];
-  const queue = [top];
+  const looked = [top];
   let isAll = true;
-  for (const folder of queue) {
+  for (const folder of looked) {
     const entries = entriesIn(folder);
     if (folder !== top && entries.some(marksModule)) folders.push(folder);
-    const hasHead = entries.some(({ name }) => name === "HEAD");
-    for (const entry of entries) {
-      if (!entry.isDirectory() || (hasHead && folder !== top && OF_GIT.has(entry.name))) continue;
-      isAll = isAll && queue.length <= MOST_BELOW_MODULES;
+    for (const name of innerFolders(entries, folder === top)) {
+      isAll = isAll && looked.length <= most;
       if (!isAll) break;
-      queue.push(join(folder, entry.name));
+      looked.push(join(folder, name));
     }
   }
-  return { folders, is_all: isAll };
+  return { folders, looked, is_all: isAll };
+}
+
+/** The names of the folders in one of these that may hold submodules. */
+function innerFolders(entries: readonly Dirent[], isTop: boolean): string[] {
+  const isModule = !isTop && entries.some(({ name }) => name === "HEAD");
+  return entries.filter((entry) => entry.isDirectory() && !(isModule && OF_GIT.has(entry.name)))
+    .map(({ name }) => name);
+}
+
+/**
+ * The entries among the submodules' folders of git that are not among the known ones: links, and with
+ * `folders` also folders that hold a submodule or more than can be looked through. Outermost ones only.
+ */
+export function modulesBeside(
+  git: string,
+  known: readonly string[],
+  { folders }: { folders: boolean },
+): string[] {
+  const top = join(git, "modules");
+  if (lookAt(top)?.isSymbolicLink()) return [top];
+  const isKnown = new Set([top, ...known]);
+  return [...isKnown].flatMap((folder) => {
+    const entries = entriesIn(folder);
+    const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
+    const below = folders ? innerFolders(entries, folder === top) : [];
+    return [
+      ...links.map((name) => join(folder, name)),
+      ...below.map((name) => join(folder, name)).filter((path) =>
+        !isKnown.has(path) && holdsModule(path)
+      ),
+    ];
+  });
+}
+
+function holdsModule(folder: string): boolean {
+  const { folders, is_all } = modulesBelow(folder, MOST_BELOW_MODULES);
+  return !is_all || folders.length > 0 || entriesIn(folder).some(marksModule);
 }
 
 /** Whether git would take something from the folder that holds this. */

@@ -75,6 +75,12 @@ export class BlockedFiles {
     this.#known.set(root, { judge, folders });
     return [...found, ...otherNames(found, folders.keys())];
   }
+
+  /** The folders of git below `root`, as `find` saw them last. */
+  gitFolders(root: string): string[] {
+    const folders = this.#known.get(root)?.folders ?? new Map<string, Seen>();
+    return [...folders].filter(([, { is_git }]) => is_git).map(([path]) => path);
+  }
 }
 
 /** The state of one folder, read again only after a change; null if it is gone. */

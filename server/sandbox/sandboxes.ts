@@ -6,6 +6,7 @@ import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
 import type { OpenedWalls, Sandbox } from "../policy/schema.ts";
 import { isWithin } from "./bubblewrap.ts";
 import { BlockedFiles, type Found, partsBeside } from "./find_blocked.ts";
+import { type GitState, gitStateOf, type Planted, plantedIn } from "./git_state.ts";
 import { type Judge, judgeOf } from "./judge.ts";
 import { Lanes } from "./lanes.ts";
 import { removePrivateFolders } from "./private_folders.ts";
@@ -46,6 +47,7 @@ interface Before {
   around: Set<string>;
   /** The folders that were kept as a whole. */
   whole: readonly string[];
+  git: ReadonlyMap<string, GitState>;
 }
 
 /** The copy in which a command works, and when it started, in nanoseconds since 1970. */
@@ -100,7 +102,7 @@ export class Sandboxes {
       whole: wholeIn(found),
     };
     if (!sandbox.held_back) {
-      this.#running.set(action_id, { ...before, folders: looked });
+      this.#running.set(action_id, { ...before, folders: looked, git: this.#gitStates(looked) });
       return { walls, copy: null };
     }
     const name = `${action_id}.${crypto.randomUUID().slice(0, 8)}`;
@@ -108,7 +110,7 @@ export class Sandboxes {
     const copy = await copyProject({ folder, roots, kept: keptIn(found) });
     // Blocked files in the copy are left out anyway.
     const folders = looked.filter((one) => !roots.includes(one));
-    this.#running.set(action_id, { ...before, folders });
+    this.#running.set(action_id, { ...before, folders, git: this.#gitStates(folders) });
     const mounts = onCopy(walls.mounts, copy, outerGit(roots));
     return { walls: { ...walls, mounts }, copy };
   }
@@ -191,10 +193,11 @@ export class Sandboxes {
   }
 
   /**
-   * The blocked and kept files that appeared since the command of this action started, outermost first.
-   * No folder is among them that held such a file at the start, or that is kept in place of its parts.
+   * The blocked and kept files that appeared since the command of this action started, outermost first,
+   * and what else it planted in folders of git. No folder is among them that held such a file at the
+   * start, or that is kept in place of its parts.
    */
-  async appeared(action_id: string): Promise<string[]> {
+  async appeared(action_id: string): Promise<Planted[]> {
     const before = this.#running.get(action_id);
     if (!before) return [];
     this.#running.delete(action_id);
@@ -208,7 +211,20 @@ export class Sandboxes {
       .map(({ path }) => path)
       .filter((path) => !before.paths.has(path) && !before.around.has(path))
       .filter((path) => !before.whole.some((one) => isWithin(path, one)));
-    return [...new Set(paths)].toSorted((a, b) => a.length - b.length);
+    const appeared = [...new Set(paths)].map((path): Planted => ({ path, rest: null }));
+    const planted = this.#gitFolders(before.folders)
+      .flatMap((folder) => plantedIn(folder, before.git.get(folder)));
+    return [...appeared, ...planted].toSorted((a, b) => a.path.length - b.path.length);
+  }
+
+  #gitStates(folders: readonly string[]): Map<string, GitState> {
+    return new Map(this.#gitFolders(folders).map((folder) => [folder, gitStateOf(folder)]));
+  }
+
+  /** The folders of git in these folders, and those of them that lie elsewhere. */
+  #gitFolders(folders: readonly string[]): string[] {
+    const inside = folders.flatMap((folder) => this.#blocked.gitFolders(folder));
+    return [...new Set([...inside, ...outerGit(folders)])];
   }
 
   /** Why a person cannot open this wall in the project of these rules; null if they can. */

@@ -12,7 +12,7 @@ import { refused, UnbuildableError } from "../../sandbox/walls.ts";
 import type { ActionServices } from "../context.ts";
 import { reportRemoved } from "../guarding/report.ts";
 import { restore, type Restored } from "../guarding/restore.ts";
-import { compare } from "../guarding/snapshot.ts";
+import { compare, type Difference } from "../guarding/snapshot.ts";
 import { openedByApproval } from "../review/openings.ts";
 import { runsChangeableCode } from "../own_code.ts";
 import type { ActionRow } from "../store.ts";
@@ -203,11 +203,19 @@ export async function endWalls(services: ActionServices, row: ActionRow): Promis
   const { sandboxes, environment } = services;
   const folder = join(environment.home, "quarantine", row.id);
   const removed: Restored[] = [];
-  for (const path of await sandboxes.appeared(row.id)) {
-    const difference = compare([{ path, deep: false }], new Map())[0];
-    // With its folder, or by the comparison of the guarded files.
-    if (difference) removed.push({ ...restore(difference, folder), walled: true });
+  for (const { path, rest } of await sandboxes.appeared(row.id)) {
+    const created = compare([{ path, deep: false }], new Map())[0];
+    // Else it was removed with its folder, or by the comparison of the guarded files.
+    if (!created) continue;
+    const difference = rest === null ? created : withRest(created, rest);
+    removed.push({ ...restore(difference, folder), walled: true });
   }
   if (removed.length > 0) await reportRemoved(services, row, removed);
   return removed;
+}
+
+/** The difference of a file of which only a part goes away. */
+function withRest({ path, now }: Difference, rest: string): Difference {
+  const before = now && { ...now, sha256: null, content: new TextEncoder().encode(rest) };
+  return { path, change: "modified", before, now };
 }

@@ -67,15 +67,20 @@ function gitPlaces(git: string): Place[] {
 
 const MODULES = new LRUCache<string, Modules>({ max: 1_000 });
 
+/** Beyond this number, only those submodules are compared that were found before. */
+const MOST_BELOW_MODULES = 20_000;
+
 /**
  * The folders of submodules that are guarded. With too many, they stay those that were known: another
- * choice would have files that nobody made now.
+ * choice would have files that nobody made now. While all were known, each further one is new.
  */
 function guardedModules(git: string): string[] {
   const known = MODULES.get(git);
   if (known?.is_all === false) return known.folders;
-  const now = modulesOf(git);
-  const guarded = known !== undefined && !now.is_all ? { ...known, is_all: false } : now;
+  const now = modulesOf(git, MOST_BELOW_MODULES);
+  const guarded = known !== undefined && !now.is_all
+    ? { ...now, folders: [...new Set([...known.folders, ...now.folders])] }
+    : now;
   MODULES.set(git, guarded);
   return guarded.folders;
 }

@@ -1,5 +1,5 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import type { SandboxEngine } from "../../../server/environment.ts";
 import { Sandboxes } from "../../../server/sandbox/sandboxes.ts";
@@ -36,7 +36,7 @@ async function appearedBy(
   });
   change(stage);
   const found = await sandboxes.appeared("one");
-  return found.map((path) => path.slice(join(root, ".git").length + 1));
+  return found.map(({ path }) => path.slice(join(root, ".git").length + 1));
 }
 
 test("no number of new folders makes the folder of all submodules a new one", async () => {
@@ -45,6 +45,32 @@ test("no number of new folders makes the folder of all submodules a new one", as
     stage.write(`${GIT}/modules/lib/hooks/post-checkout`, "");
   });
   expect(appeared).toEqual(["modules/lib/hooks"]);
+});
+
+test("a new submodule is found beside any number of new folders", async () => {
+  const appeared = await appearedBy(module("lib"), (stage) => {
+    for (let at = 0; at < 201; at++) stage.write(`${GIT}/modules/a${at}/y`, "");
+    stage.write(`${GIT}/modules/later/HEAD`, "");
+    stage.write(`${GIT}/modules/later/config`, "");
+  });
+  expect(appeared).toEqual(["modules/later"]);
+});
+
+test("a new submodule is found in a folder with any number of others", async () => {
+  const appeared = await appearedBy(module("lib"), (stage) => {
+    for (let at = 0; at < 201; at++) stage.write(`${GIT}/modules/third/a${at}/y`, "");
+    stage.write(`${GIT}/modules/third/later/config`, "");
+  });
+  expect(appeared).toEqual(["modules/third"]);
+});
+
+test.each(["modules", "modules/later"])("a link in place of %s is new", async (link) => {
+  const appeared = await appearedBy({}, (stage) => {
+    stage.write("home/user/project/other/config", "");
+    mkdirSync(dirname(join(stage.root, ".git", link)), { recursive: true });
+    symlinkSync(join(stage.root, "other"), join(stage.root, ".git", link));
+  });
+  expect(appeared).toEqual([link]);
 });
 
 test("no number of new working trees makes the folder of all of them a new one", async () => {

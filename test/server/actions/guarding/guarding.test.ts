@@ -589,6 +589,15 @@ describe("the settings of submodules", () => {
     expect(readFileSync(one, "utf8")).toBe(before);
   });
 
+  test("are compared when they are new, beside any number of others", async () => {
+    const names = Array.from({ length: 210 }, (_, at) => `m${at}`);
+    const { at, hidden } = await openGuarded(Object.assign({}, ...names.map(module)));
+    const path = at(".git/modules/new/config");
+    const restored = restoredOf(await hidden(`mkdir .git/modules/new; ${EVIL} > ${path}`));
+    expect(restored).toMatchObject([{ path, change: "created", restored: true }]);
+    expect(existsSync(path)).toBe(false);
+  });
+
   test("are no new ones because there was no room for them before", async () => {
     const names = Array.from({ length: 210 }, (_, at) => `m${at}`);
     const { at, hidden } = await openGuarded(Object.assign({}, ...names.map(module)));
