@@ -145,8 +145,8 @@ export function gitParts(folder: string): Found[] {
   const trees = namesIn(join(folder, "worktrees")).map((name) => join(folder, "worktrees", name));
   return [
     ...[folder, ...modules.is_all ? modules.folders : []].flatMap(ownParts),
-    ...trees.length > MOST_TREES ? [whole(join(folder, "worktrees"))] : trees.flatMap(ownParts),
-    ...modules.is_all ? [] : [whole(join(folder, "modules"))],
+    ...trees.length > MOST_TREES ? whole(join(folder, "worktrees")) : trees.flatMap(ownParts),
+    ...modules.is_all ? [] : whole(join(folder, "modules")),
   ];
 }
 
@@ -159,18 +159,21 @@ export function partsBeside(paths: readonly string[]): Found[] {
   return [...new Set(own.map(dirname))].flatMap(ownParts);
 }
 
-function whole(path: string): Found {
-  return { ...kept(path), is_whole: true };
+function whole(path: string): Found[] {
+  return keptFile(path).map((one) => ({ ...one, is_whole: true }));
 }
 
 function ownParts(folder: string): Found[] {
   const names = new Set(namesIn(folder));
-  return RUNS.filter((name) => names.has(name)).map((name) => kept(join(folder, name)));
+  return RUNS.filter((name) => names.has(name)).flatMap((name) => keptFile(join(folder, name)));
 }
 
-function kept(path: string): Found {
-  const kind = lstatSync(path).isDirectory() ? "folder" : "file";
-  return { path, fate: "read_only", kind };
+/** The file, folder or link as one that stays as it is; none if it is gone. */
+export function keptFile(path: string): Found[] {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats) return [];
+  const kind = stats.isSymbolicLink() ? "link" : stats.isDirectory() ? "folder" : "file";
+  return [{ path, fate: "read_only", kind }];
 }
 
 function namesIn(folder: string): string[] {

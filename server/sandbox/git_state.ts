@@ -14,8 +14,8 @@ export interface GitState {
 /** Something to move away after a command. */
 export interface Planted {
   path: string;
-  /** The text that remains in its place; null if nothing does. */
-  rest: string | null;
+  /** What takes its place: a file with this text, or a link to this target. */
+  instead: { text: string } | { link: string } | null;
 }
 
 const MOST_FOLDERS = 20_000;
@@ -39,8 +39,10 @@ export function plantedIn(git: string, before: GitState | undefined): Planted[] 
   const isMany = modules !== null && !modulesOf(git).is_all;
   const beside = modulesBeside(git, modules ?? [], { folders: isMany });
   return [
-    ...beside.filter((path) => !links.includes(path)).map((path) => ({ path, rest: null })),
-    ...namedSince(unfinished, unfinishedOf(git)),
+    ...beside.filter((path) => !links.includes(path)).map((path) => ({ path, instead: null })),
+    ...namedSince(unfinished, unfinishedOf(git)).map(({ path, rest }) => (
+      { path, instead: rest === null ? null : { text: rest } }
+    )),
   ];
 }
 

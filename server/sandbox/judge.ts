@@ -4,6 +4,7 @@ import { type CompiledPolicy, layersOf, type Surroundings } from "../policy/eval
 import { meter } from "../policy/meter.ts";
 import { matchPath, namePath } from "../policy/path_match.ts";
 import { isProtectedName } from "../policy/protect.ts";
+import { isLoaded } from "./loaded_names.ts";
 
 /** The meaning of a rule for a file in the sandbox. */
 export type Fate = "hidden" | "read_only";
@@ -37,8 +38,13 @@ export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
         fate = "read_only";
       }
     }
-    return fate ?? (isProtected(path) ? "read_only" : null);
+    return fate ?? (isProtected(path) || isOwnLoaded(path) ? "read_only" : null);
   };
+}
+
+/** Whether a program of a person loads the file by itself, and it is no file of a dependency. */
+function isOwnLoaded(path: string): boolean {
+  return isLoaded(path) && !DEPENDENCIES.test(path);
 }
 
 /** Whether gate protects the file by its name, and it is no file of a dependency. */

@@ -1,3 +1,4 @@
+import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { SandboxEngine } from "../environment.ts";
@@ -48,6 +49,8 @@ interface Before {
   /** The folders that were kept as a whole. */
   whole: readonly string[];
   git: ReadonlyMap<string, GitState>;
+  /** The links among the paths, with their targets: no mount keeps a link in its place. */
+  links: ReadonlyMap<string, string>;
 }
 
 /** The copy in which a command works, and when it started, in nanoseconds since 1970. */
@@ -100,6 +103,7 @@ export class Sandboxes {
       paths: new Set(found.map(({ path }) => path)),
       around: new Set(found.flatMap(({ path }) => foldersAround(path))),
       whole: wholeIn(found),
+      links: linksIn(found),
     };
     if (!sandbox.held_back) {
       this.#running.set(action_id, { ...before, folders: looked, git: this.#gitStates(looked) });
@@ -211,10 +215,13 @@ export class Sandboxes {
       .map(({ path }) => path)
       .filter((path) => !before.paths.has(path) && !before.around.has(path))
       .filter((path) => !before.whole.some((one) => isWithin(path, one)));
-    const appeared = [...new Set(paths)].map((path): Planted => ({ path, rest: null }));
+    const appeared = [...new Set(paths)].map((path): Planted => ({ path, instead: null }));
     const planted = this.#gitFolders(before.folders)
       .flatMap((folder) => plantedIn(folder, before.git.get(folder)));
-    return [...appeared, ...planted].toSorted((a, b) => a.path.length - b.path.length);
+    const replaced = [...before.links].filter(([path, link]) => isReplaced(path, link))
+      .map(([path, link]): Planted => ({ path, instead: { link } }));
+    return [...appeared, ...planted, ...replaced]
+      .toSorted((a, b) => a.path.length - b.path.length);
   }
 
   #gitStates(folders: readonly string[]): Map<string, GitState> {
@@ -257,6 +264,27 @@ export class Sandboxes {
 
 function wholeIn(found: readonly Found[]): string[] {
   return found.filter(({ is_whole }) => is_whole).map(({ path }) => path);
+}
+
+function linksIn(found: readonly Found[]): Map<string, string> {
+  const links = found.filter(({ kind }) => kind === "link").flatMap(({ path }) => {
+    const target = targetOf(path);
+    return target === null ? [] : [[path, target] as const];
+  });
+  return new Map(links);
+}
+
+/** Whether something else is there now. A link that is gone leads nowhere. */
+function isReplaced(path: string, link: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined && targetOf(path) !== link;
+}
+
+function targetOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null; // it is no link
+  }
 }
 
 function foldersAround(path: string): string[] {

@@ -5,11 +5,12 @@ import type { SandboxEngine } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import { gitFoldersOf } from "../runtime/git_folder.ts";
 import { isWithin } from "./bubblewrap.ts";
-import { type BlockedFiles, type Found, gitParts } from "./find_blocked.ts";
+import { type BlockedFiles, type Found, gitParts, keptFile } from "./find_blocked.ts";
 import { homeMounts } from "./home.ts";
 import { isProtected, type Judge } from "./judge.ts";
 import { whyNotOpenable } from "./openings.ts";
 import { copyPlainFile, namedInTmp, privateFolders } from "./private_folders.ts";
+import { linkedFromHome } from "./loaded_names.ts";
 import type { Mount, Walls } from "./schema.ts";
 import { macMounts } from "./seatbelt.ts";
 import { systemMounts } from "./system.ts";
@@ -204,7 +205,10 @@ async function findAll(input: WallsInput, folders: readonly string[]): Promise<F
   );
   const unseen = inner.filter(isThere)
     .map((path): Found => ({ path, fate: "hidden", kind: "folder" }));
-  return [...all, ...unseen];
+  const known = new Set(all.map(({ path }) => path));
+  const linked = linkedFromHome(input.user_home, folders).filter((path) => !known.has(path))
+    .flatMap((path) => keptFile(path));
+  return [...all, ...unseen, ...linked];
 }
 
 function projectMounts(

@@ -5,6 +5,7 @@ import { resolvePath } from "../../runtime/real_path.ts";
 import { ownEnvironment } from "../../runtime/self.ts";
 import { isWithin } from "../../sandbox/bubblewrap.ts";
 import { runsOwnPrograms } from "../../sandbox/git_programs.ts";
+import type { Planted } from "../../sandbox/git_state.ts";
 import { openedOf } from "../../sandbox/openings.ts";
 import type { Lane } from "../../sandbox/lanes.ts";
 import type { BuiltWalls } from "../../sandbox/sandboxes.ts";
@@ -203,19 +204,30 @@ export async function endWalls(services: ActionServices, row: ActionRow): Promis
   const { sandboxes, environment } = services;
   const folder = join(environment.home, "quarantine", row.id);
   const removed: Restored[] = [];
-  for (const { path, rest } of await sandboxes.appeared(row.id)) {
+  for (const { path, instead } of await sandboxes.appeared(row.id)) {
     const created = compare([{ path, deep: false }], new Map())[0];
     // Else it was removed with its folder, or by the comparison of the guarded files.
     if (!created) continue;
-    const difference = rest === null ? created : withRest(created, rest);
+    const difference = instead === null ? created : replacing(created, instead);
     removed.push({ ...restore(difference, folder), walled: true });
   }
   if (removed.length > 0) await reportRemoved(services, row, removed);
   return removed;
 }
 
-/** The difference of a file of which only a part goes away. */
-function withRest({ path, now }: Difference, rest: string): Difference {
-  const before = now && { ...now, sha256: null, content: new TextEncoder().encode(rest) };
+/** The difference that puts this in the place of what a command left there. */
+function replacing(
+  { path, now }: Difference,
+  instead: NonNullable<Planted["instead"]>,
+): Difference {
+  const kept = { signature: "", mode: now?.mode ?? 0o644, sha256: null };
+  const before = "link" in instead
+    ? { ...kept, kind: "link" as const, content: null, target: instead.link }
+    : {
+      ...kept,
+      kind: "file" as const,
+      content: new TextEncoder().encode(instead.text),
+      target: null,
+    };
   return { path, change: "modified", before, now };
 }
