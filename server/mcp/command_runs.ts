@@ -50,6 +50,7 @@ const MAX_RUNS = 32;
 export class CommandRuns {
   readonly #options: RunsOptions;
   readonly #running = new Map<string, Promise<void>>();
+  readonly #unbuildable = new Set<string>();
   readonly #stopping = new AbortController();
   readonly #holder: string;
 
@@ -77,6 +78,14 @@ export class CommandRuns {
   /** Whether the command is running here. */
   holds(action_id: string): boolean {
     return this.#running.has(action_id);
+  }
+
+  /**
+   * Whether the command did not start because its sandbox cannot be built any more, once for each
+   * action. Submitted again, it is judged as on a machine without one.
+   */
+  takeUnbuildable(action_id: string): boolean {
+    return this.#unbuildable.delete(action_id);
   }
 
   get isBusy(): boolean {
@@ -124,8 +133,9 @@ export class CommandRuns {
         { until: now() + CLAIM_MS, session },
       );
     } catch (error) {
-      if (error instanceof ProblemError && error.problem.status === 409) return null;
-      throw error;
+      if (!(error instanceof ProblemError) || error.problem.status !== 409) throw error;
+      if (error.problem["is_unbuildable"] === true) this.#unbuildable.add(id);
+      return null;
     }
   }
 

@@ -59,11 +59,23 @@ export class Holding {
     this.#options = options;
   }
 
-  /** The action when it is settled or the call's time is over. An approved command runs here. */
+  /**
+   * The action when it is settled or the call's time is over. An approved command runs here; one whose
+   * sandbox cannot be built any more is submitted again, so that a person is asked about it.
+   */
   async submit(input: SubmitInput, place: SubmitPlace, call: Call): Promise<Submitted> {
+    const until = untilOf(call, this.#options.now);
+    const done = await this.#submitOnce(input, place, { call, until });
+    const isLost = this.#options.runs.takeUnbuildable(done.id);
+    return isLost ? await this.#submitOnce(input, place, { call, until }) : done;
+  }
+
+  async #submitOnce(
+    input: SubmitInput,
+    { project, session }: SubmitPlace,
+    { call, until }: { call: Call; until: number },
+  ): Promise<Submitted> {
     const { link, now } = this.#options;
-    const until = untilOf(call, now);
-    const { project, session } = place;
     const json = { ...input, wait_ms: 0 };
     refuseTooLarge(json);
     const first = await link.call(

@@ -96,7 +96,11 @@ export class Sandboxes {
    */
   async build(order: SandboxOrder & { action_id: string }): Promise<BuiltWalls> {
     const { around, action_id, sandbox, session_id } = order;
-    const { walls, found, looked, judge } = await this.#wallsOf(order);
+    const { walls, found, looked, judge } = await this.#wallsOf(order).catch((error) => {
+      // The next submission is judged by the disk as it is now, so a person is asked then.
+      this.#tried.clear();
+      throw error;
+    });
     const { roots } = around;
     const before = {
       judge,

@@ -162,7 +162,9 @@ export class UnbuildableError extends GateError {
   readonly why: string;
 
   constructor(why: string, next: string) {
-    super("conflict", `Cannot run the command in the sandbox: ${why}; ${next}`);
+    super("conflict", `Cannot run the command in the sandbox: ${why}; ${next}`, {
+      fields: { is_unbuildable: true },
+    });
     this.why = why;
   }
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
@@ -325,6 +325,32 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     const after = await gate.request("GET", `/api/actions/${action.id}`);
     expect(await after.json()).toMatchObject({ execution: "failed" });
     expect(existsSync(join(gate.root, "src/ran"))).toBe(false);
+  });
+
+  test("a command whose walls became too many before it starts is asked about", async () => {
+    const gate = await createTestGate(sandboxed);
+    const run = await connect(gate);
+    const command = "python3 -c \"print('ra' + 'n')\"";
+    expect(await run(command, { wait_ms: 15_000 })).toMatchObject({ execution: "succeeded" });
+    // The next submission trusts the look of a moment ago; its claim looks anew.
+    for (let at = 0; at < 420; at++) {
+      mkdirSync(join(gate.root, `many/${at}`), { recursive: true });
+      writeFileSync(join(gate.root, `many/${at}/.env`), "KEY=SECRET\n");
+    }
+    const waiting = run(command, { wait_ms: 60_000 });
+    const { actions } = gate.project;
+    const held = await vi.waitFor(async () => {
+      const { items } = await actions.list({ status: "pending", limit: 10 });
+      expect(items).toHaveLength(1);
+      return items[0]!;
+    }, 30_000);
+    expect(held.decision).toMatchObject({ effect: "ask" });
+    expect(held.decision.reason).toContain("must be hidden or kept");
+    const { digest: expected_digest } = held;
+    await gate.request("POST", `/api/actions/${held.id}/reject`, { expected_digest, reason: "no" });
+    expect(await waiting).toMatchObject({ action_id: held.id, status: "rejected" });
+    const submitted = (await gate.audit()).filter(({ type }) => type === "action.submitted");
+    expect(submitted).toHaveLength(3);
   });
 
   test("a process that cannot start a sandbox does not get a command that needs one", async () => {
