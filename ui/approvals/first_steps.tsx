@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { CopyButton } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useAddress } from "../state/address.ts";
 import { api, unwrap } from "../state/client.ts";
@@ -47,30 +48,38 @@ export function FirstSteps({ children }: { children: ComponentChildren }) {
       title: "Put a project behind gate",
       isDone: registered > 0,
       body: (
-        <p>
-          In its folder: <code>gate init</code>. It writes the rules to{" "}
-          <code>gate.config.json</code>.
-        </p>
+        <>
+          <p>
+            In its folder; it asks a few questions and writes the rules to{" "}
+            <code>gate.config.json</code>:
+          </p>
+          <Command text="gate init" />
+        </>
       ),
     },
     {
       title: "Connect your agent",
       isDone: progress.hasSession,
       body: (
-        <p>
-          <code>gate global-setup</code>{" "}
-          registers gate in the agents of this machine. Then start your agent again in the project.
-        </p>
+        <>
+          <p>
+            This registers gate in the agents of this machine. Or let{" "}
+            <a href={address.href("/settings")}>the checks in Settings</a> do it.
+          </p>
+          <Command text="gate global-setup" />
+          <p>Then start your agent again, in the folder of the project.</p>
+        </>
       ),
     },
     {
       title: "Let it work",
       isDone: false,
       body: (
-        <p>
-          Ask the agent: “Write hello to notes.md with gate’s tool write_file.” What the rules do
-          not allow appears here, and the agent waits for you.
-        </p>
+        <>
+          <p>Ask the agent for something that no rule allows:</p>
+          <Command text="Write hello to notes.md with gate’s tool write_file" />
+          <p>The action appears here, and the agent waits for your decision.</p>
+        </>
       ),
     },
   ];
@@ -106,6 +115,16 @@ export function FirstSteps({ children }: { children: ComponentChildren }) {
         <code>gate demo</code> shows a hold, an approval, a block and a rollback in a terminal.
       </p>
     </section>
+  );
+}
+
+/** A text for a terminal or an agent, with a button that copies it. */
+function Command({ text }: { text: string }) {
+  return (
+    <p class="first-steps-command">
+      <code>{text}</code>
+      <CopyButton value={text} kind="quiet">Copy</CopyButton>
+    </p>
   );
 }
 

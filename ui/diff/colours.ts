@@ -8,25 +8,102 @@ export type Colour = "comment" | "keyword" | "literal" | "name" | "string";
 /** The coloured parts of one line, in their order, as start and end offsets. */
 export type Colours = readonly (readonly [from: number, to: number, colour: Colour])[];
 
-/** Longer texts stay plain: to colour them would hold the page for more than 50 ms. */
-const MOST = 40_000;
+/** Longer texts stay plain. */
+const MOST = 1_000_000;
+/**
+ * So much is coloured at once, because more would hold the page; a slice that ends inside a comment or
+ * a text is tried again with the next length.
+ */
+const SLICES = [20_000, 40_000, 80_000];
+/** One part of such a file says how to read the next, so it is coloured at once or not at all. */
+const WHOLE = ["markdown", "php", "xml"];
+const MOST_WHOLE = 40_000;
 
 const lowlight = createLowlight();
 
 /**
  * The colours of each line of a file, by the language that its name tells; null for an unknown
- * language and for a long text. Colours change no character: a line with a character that the page
- * marks has none.
+ * language and for a very long text. Colours change no character: a line with a character that the
+ * page marks has none. A long text is coloured in slices, and the page answers between them.
  */
 export async function coloursOf(path: string, text: string): Promise<Colours[] | null> {
   const language = languageOf(path);
   if (language === null || text.length > MOST) return null;
+  const isWhole = WHOLE.includes(language);
+  if (isWhole && text.length > MOST_WHOLE) return null;
   await load(language);
+  const coloured: Colours[] = [];
+  for (let from = 0; from < text.length;) {
+    const sizes = isWhole ? [text.length] : SLICES;
+    const end = await colourSlice(language, text, { from, sizes, coloured });
+    // The rest stays plain.
+    if (end === null) break;
+    from = end;
+    if (from < text.length) await pause();
+  }
+  const count = text.split("\n").length;
+  while (coloured.length < count) coloured.push([]);
+  return coloured;
+}
+
+interface Slice {
+  from: number;
+  /** The lengths to try. */
+  sizes: readonly number[];
+  /** Gets the colours of the slice's lines. */
+  coloured: Colours[];
+}
+
+/** Colours the next lines and returns where they end; null if no slice fits. */
+async function colourSlice(language: string, text: string, slice: Slice): Promise<number | null> {
+  for (const end of slice.sizes.flatMap((size) => endsOfSlice(text, slice.from, size))) {
+    const part = text.slice(slice.from, end);
+    const parts = partsOf(language, part);
+    const isLast = end === text.length;
+    if (parts !== null && (isLast || !isOpen(parts))) {
+      const lines = part.split("\n");
+      const colours = byLine(parts)
+        .map((line, at) => isPlain(lines[at]!.replace(/\r$/, "")) ? line : []);
+      // The line after the last newline belongs to the next slice.
+      slice.coloured.push(...isLast ? colours : colours.slice(0, -1));
+      return end;
+    }
+    await pause();
+  }
+  return null;
+}
+
+/** Where a slice could end, best first: before the last lines that begin something new. */
+function endsOfSlice(text: string, from: number, size: number): number[] {
+  if (text.length - from <= size) return [text.length];
+  const slice = text.slice(from, from + size);
+  const ends: number[] = [];
+  for (let at = slice.lastIndexOf("\n\n"); at > 0; at = slice.lastIndexOf("\n\n", at - 1)) {
+    if (/\S/.test(slice.charAt(at + 2))) ends.push(from + at + 2);
+    if (ends.length === TRIES) break;
+  }
+  const last = slice.lastIndexOf("\n");
+  return ends.length > 0 || last < 0 ? ends : [from + last + 1];
+}
+
+const TRIES = 3;
+
+/** Whether a comment or a text goes on behind the slice. */
+function isOpen(parts: readonly Part[]): boolean {
+  const last = parts.findLast(({ text }) => text !== "");
+  return last !== undefined && last.text.endsWith("\n") &&
+    (last.colour === "comment" || last.colour === "string");
+}
+
+/** The coloured parts of a text; null if they are not exactly its characters. */
+function partsOf(language: string, text: string): Part[] | null {
   const parts: Part[] = [];
   collect(lowlight.highlight(language, text), null, parts);
-  if (parts.map((part) => part.text).join("") !== text) return null;
-  const lines = text.split("\n");
-  return byLine(parts).map((colours, at) => isPlain(lines[at]!.replace(/\r$/, "")) ? colours : []);
+  return parts.map((part) => part.text).join("") === text ? parts : null;
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 /** Cuts a part of a line into what has a colour and what has none. */

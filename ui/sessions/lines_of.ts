@@ -1,3 +1,4 @@
+import { rowsOf } from "../diff/patch.tsx";
 import type { FileDiff } from "../../server/sessions/schema.ts";
 
 const KNOWN = new WeakMap<FileDiff, { added: number; removed: number }>();
@@ -6,10 +7,10 @@ const KNOWN = new WeakMap<FileDiff, { added: number; removed: number }>();
 export function linesOf(file: FileDiff): { added: number; removed: number } {
   const known = KNOWN.get(file);
   if (known) return known;
-  const lines = file.patch?.split("\n") ?? [];
+  const rows = file.patch == null ? [] : rowsOf(file.patch);
   const found = {
-    added: lines.filter((line) => /^\+(?!\+\+ )/.test(line)).length,
-    removed: lines.filter((line) => /^-(?!-- )/.test(line)).length,
+    added: rows.filter(({ sign }) => sign === "+").length,
+    removed: rows.filter(({ sign }) => sign === "-").length,
   };
   KNOWN.set(file, found);
   return found;

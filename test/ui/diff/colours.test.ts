@@ -35,7 +35,29 @@ describe("the colours of code", () => {
     ]);
   });
 
-  test.each([["notes.txt", "const"], ["a.ts", `"${"x".repeat(40_000)}"`]])(
+  test("of a long file are those of its parts, also where a comment is longer than a slice", async () => {
+    const block = "export function f(a: number) {\n\n  return `x\n\ny` + a; // z\n}\n\n";
+    const comment = `/*\n${"const not = 1;\n\n".repeat(2_000)}*/\n`;
+    const text = block.repeat(1_000) + comment + block.repeat(1_000);
+    expect(text.length).toBeGreaterThan(150_000);
+    const lines = await shown("a.ts", text);
+    const [first, inside] = [await shown("a.ts", block), await shown("a.ts", comment)];
+    const each = first.slice(0, -1);
+    const expected = [
+      ...Array.from({ length: 1_000 }, () => each).flat(),
+      ...inside.slice(0, -1),
+      ...Array.from({ length: 1_000 }, () => each).flat(),
+      [],
+    ];
+    expect(lines.length).toBe(expected.length);
+    expect(lines.findIndex((line, at) => String(line) !== String(expected[at]))).toBe(-1);
+  });
+
+  test.each([
+    ["notes.txt", "const"],
+    ["a.ts", `"${"x".repeat(1_000_000)}"`],
+    ["a.md", "x\n".repeat(20_001)],
+  ])(
     "are none for an unknown language and for a long text: %s",
     async (path, text) => expect(await coloursOf(path, text)).toBeNull(),
   );
