@@ -110,7 +110,8 @@ async function queue(): Promise<void> {
   await page.locator(".queue-row").first().waitFor();
   await page.keyboard.press("Control+k");
   await page.locator("dialog input").waitFor();
-  await page.keyboard.type("tot");
+  await page.keyboard.type("total");
+  await page.getByRole("option", { name: /approved$/ }).first().waitFor();
   await take(page, "11-palette");
   page = await open("/approvals?sort=risk");
   await page.locator(".queue-row", { hasText: "three.ts" }).waitFor();
@@ -118,6 +119,7 @@ async function queue(): Promise<void> {
   await page.getByRole("button", { name: "Sort the new ones" }).waitFor();
   await take(page, "13-calm");
   for (let left = 3; left > 0; left--) {
+    await settled(page);
     await page.keyboard.press("x");
     await page.keyboard.press("j");
   }

@@ -97,7 +97,6 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
             Open a wall
           </Button>
         )}
-        {!isRefused && <ForLater review={review} detail={detail} />}
       </div>
       {detail.command !== null && <Permit review={review} />}
       {detail.taken_from && <Part review={review} detail={detail} />}
@@ -112,6 +111,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
         {" · "}
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
+      {!isRefused && <ForLater review={review} detail={detail} />}
     </div>
   );
 }
