@@ -23,10 +23,11 @@ const NOT_NAMED = "the document does not name the operation";
 const OTHER_LOGIN = "only another kind of login may call it";
 const NOT_STARTED = "this part was not started: its library was not to be had";
 const ABSENT = "this version does not have it";
-const MODEL = "the tool does not talk to language models";
+const MODEL = "no language model was started";
+const TEN = "the service answers ten requests in three hours, and others came first";
 const NO_RULE = "no rule says what is right";
 const GUESSED = "numbers are not compared with each other";
-const SPENT = "many in a row are allowed too, so a race shows nothing";
+const SPENT = "the race of the bill payments had spent the balance";
 
 const found = (name: string, pattern: RegExp): Hole => ({ name, found: pattern });
 const missed = (name: string, why: string): Hole => ({ name, found: null, missed: why });
@@ -104,7 +105,7 @@ export const HOLES: Record<string, Documented> = {
       found("8 Predictable reference numbers", /^foreseen_number POST .*bill-payments/),
       missed("8 Transaction history exposure", NO_RULE),
       missed("8 No validation on biller accounts", "an unknown biller was refused"),
-      missed("8 Race conditions in payment processing", SPENT),
+      found("8 Race conditions in payment processing", /^spend_race POST .*bill-payments/),
       unseen("8 BOLA in payment history access", ABSENT),
       missed("8 Missing payment limits", NO_RULE),
       unseen("9 Plaintext merchant passwords and API keys", STORED),
@@ -115,17 +116,17 @@ export const HOLES: Record<string, Documented> = {
       unseen("9 Object-level gaps in payment lookup", OTHER_LOGIN),
       found("9 Debug data exposure", /^leaking_message/),
       unseen("9 Predictable authorization code generation", OTHER_LOGIN),
-      missed("10 Prompt Injection", MODEL),
-      missed("10 AI-based Information Disclosure", MODEL),
-      missed("10 Broken Authorization in AI context", MODEL),
+      missed("10 Prompt Injection", TEN),
+      unseen("10 AI-based Information Disclosure", MODEL),
+      unseen("10 Broken Authorization in AI context", MODEL),
       found("10 AI System Information Exposure", /^secrets_shown GET .*ai\/system-info/),
-      missed("10 Insufficient Input Validation for AI prompts", MODEL),
-      missed("10 Direct Database Access through AI", MODEL),
-      missed("10 AI Role Override attacks", MODEL),
-      missed("10 Context Injection", MODEL),
-      missed("10 AI-assisted unauthorized data access", MODEL),
+      missed("10 Insufficient Input Validation for AI prompts", TEN),
+      unseen("10 Direct Database Access through AI", MODEL),
+      missed("10 AI Role Override attacks", TEN),
+      unseen("10 Context Injection", MODEL),
+      unseen("10 AI-assisted unauthorized data access", MODEL),
       found("10 Exposed AI system prompts", /^secrets_shown GET .*ai\/system-info/),
-      missed("11 GraphQL schema introspection", NOT_NAMED),
+      found("11 GraphQL schema introspection", /^graph_schema POST \/graphql/),
       missed("11 Weak JWT inherited by GraphQL", NOT_NAMED),
       missed("11 SQL injection in GraphQL resolver", NOT_NAMED),
       missed("11 Missing GraphQL depth controls", NOT_NAMED),
@@ -204,5 +205,57 @@ export const HOLES: Record<string, Documented> = {
   "Websheep, tokens": {
     source: "src/app/jwt1, the exercise",
     holes: [found("tokens are decoded and not verified", /^forged_token/)],
+  },
+  "Radware": {
+    source: "README.md, the numbered table of vulnerabilities",
+    holes: [
+      found("1.1 view the profile of another", /^foreign_value GET \/api\/users\/\{userId\}$/),
+      found("1.2 update the profile of another", /^foreign_\w+ PUT \/api\/users\/\{userId\}$/),
+      found("1.3 list the addresses of another", /^foreign_value GET .*\/addresses$/),
+      found("1.4 create an address for another", /^foreign_\w+ POST .*\/addresses$/),
+      found("1.5 update an address of another", /^foreign_\w+ PUT .*\/addresses\//),
+      missed("1.6 delete an address of another", "one address alone cannot be read"),
+      found("1.7 list the cards of another", /^foreign_value GET .*\/credit-cards$/),
+      found("1.8 create a card for another", /^foreign_\w+ POST .*\/credit-cards$/),
+      found("1.9 update a card of another", /^foreign_\w+ PUT .*\/credit-cards\//),
+      found("1.10 delete a card of another", /^foreign_\w+ DELETE .*\/credit-cards\//),
+      found("1.11 list the orders of another", /^foreign_value GET .*\/orders$/),
+      found("1.12 read an order of another", /^foreign_record GET .*\/orders\/\{orderId\}$/),
+      unseen("1.13 order for another", ABSENT),
+      found("1.14 order to the address of another", /^foreign_reference POST .*\/orders$/),
+      found("1.15 order with the card of another", /^foreign_reference POST .*\/orders$/),
+      found("2.1 become an administrator", /^own_role PUT \/api\/users/),
+      missed("2.2 set the internal status of a product", NOT_NAMED),
+      missed("3.1 create a product as an ordinary user", NO_RULE),
+      missed("3.2 delete a product as an ordinary user", NO_RULE),
+      missed("3.3 change the stock as an ordinary user", NO_RULE),
+      found("3.4 delete any user", /^foreign_record DELETE \/api\/users\/\{userId\}$/),
+      missed("3.5 list all users as an ordinary user", NO_RULE),
+      unseen("4.1 the key is in the code", SOURCE),
+      unseen("5.1 injection in the search", ABSENT),
+    ],
+  },
+  "Zero-Health": {
+    source: "challenges.md",
+    holes: [
+      unseen("1 Reflected XSS", BROWSER),
+      found("2 SQL Injection, authentication bypass", /^sql_injection POST \/api\/login/),
+      missed("3 IDOR on lab results", NOT_NAMED),
+      missed("4 Reflected XSS in the search", NOT_NAMED),
+      missed("5 File upload bypass", NOT_NAMED),
+      unseen("6 Stored XSS", BROWSER),
+      found("7 JWT token manipulation", /^auth_garbage POST \/api\/chatbot/),
+      unseen("8 SQL injection through the chatbot", MODEL),
+      missed("9 Parameter pollution", NOT_NAMED),
+      missed("10 Rate limit bypass", NOT_NAMED),
+      unseen("11 Prompt injection", MODEL),
+      unseen("12 XXE", NOT_STARTED),
+      unseen("13 Command injection in reports", OTHER_LOGIN),
+      missed("14 Mass assignment", NOT_NAMED),
+      found("15 Chain that begins with /api/info", /^secrets_shown GET \/api\/info/),
+      missed("16 File upload to code execution", NOT_NAMED),
+      ...["17 Realistic attack", "18 Unknown hole", "19 Attack chain", "20 Unknown hole"]
+        .map((name) => unseen(name, "it names no hole")),
+    ],
   },
 };

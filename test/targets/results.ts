@@ -22,6 +22,9 @@ export interface Measured {
   }[];
 }
 
+/** The applications of the last addition, so that they show apart. */
+const NEW = ["Radware", "Zero-Health"];
+
 /** The results as a page, without a path, a port or an address of the machine that ran them. */
 export function resultsOf(
   measured: Measured[],
@@ -35,6 +38,9 @@ export function resultsOf(
   const found = holes.filter(({ shown }) => shown !== null).length;
   const wrong = judged.filter(({ is }) => is === "false").length;
   const again = judged.filter((one) => one.again).length;
+  const unseenBefore = measured.filter(({ name }) => NEW.includes(name));
+  const fresh = unseenBefore.flatMap((one) => one.holes).filter(isCounted);
+  const freshFound = fresh.filter(({ shown }) => shown !== null).length;
   return [
     "# The scenario tool on applications of other authors",
     "",
@@ -45,6 +51,11 @@ export function resultsOf(
     "",
     `- Documented holes that requests of two ordinary logins can show: **${found} of ` +
     `${holes.length}** (${percent(found, holes.length)}) found.`,
+    ...(fresh.length === 0 ? [] : [
+      `- Of these, in applications that nobody here had looked at before (${
+        unseenBefore.map(({ name }) => name).join(", ")
+      }): ${freshFound} of ${fresh.length} (${percent(freshFound, fresh.length)}).`,
+    ]),
     `- Of all ${all.length} lines of the authors: ${percent(found, all.length)}. The other ` +
     `${all.length - holes.length} show in a browser, a database or the source only, need another ` +
     "kind of login, or are not in the version that was started; the tables say which.",

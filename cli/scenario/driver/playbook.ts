@@ -284,6 +284,9 @@ async function runVolley(
   const entry = await ledger.race(request, step.race!, as);
   const verdict = judgeVolley(step, entry);
   const won = entry.statuses!.filter(isSuccess).length;
+  if (step.needs_winner && won === 0 && verdict === null) {
+    return inconclusive(`Proves nothing: none of the ${step.race} succeeded`);
+  }
   if (step.same_answer || won < 2) return verdict;
   const { exchange } = await ledger.send(request, as);
   if (!isSuccess(exchange.status)) return verdict;

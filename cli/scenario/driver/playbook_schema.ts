@@ -107,8 +107,14 @@ export const PlaybookStep = z.looseObject({
   }).optional(),
   /** A privilege that was sent; the earlier step without it shows another value of that member. */
   granted: z.object({ unlike: z.string(), member: z.string(), value: z.json() }).optional(),
+  /** The earlier step that names nothing. A success where that was refused uses what it names. */
+  accepts_unlike: z.string().optional(),
   /** The earlier step of the same kind. A reference, code or token that follows from it fails. */
   foreseen: z.string().optional(),
+  /** The earlier step without a trick. Instructions of a model that only this answer shows fail. */
+  instructed_unlike: z.string().optional(),
+  /** With `race`: without a success it proves nothing. */
+  needs_winner: z.boolean().optional(),
   /** With `race`: several may succeed if their answers are equal. */
   same_answer: z.boolean().optional(),
 });

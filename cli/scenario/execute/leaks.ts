@@ -39,7 +39,7 @@ const ENVIRONMENT = [
 ];
 
 const SECRET =
-  /"((?:[a-z]+_)?(?:password|passwd|pwd|password_?hash|hashed_?password|cvv2?|cvc|(?:reset_)?pin|private_?key|client_?secret))"\s*:\s*("(?:[^"\\]|\\.){1,500}"|\d+)/gi;
+  /"((?:[a-z]+_)?(?:password|passwd|pwd|password_?hash|hashed_?password|cvv2?|cvc|(?:reset_)?pin|private_?key|(?:client|jwt|api|app)_?secret|secret_?key|signing_?key))"\s*:\s*("(?:[^"\\]|\\.){1,500}"|\d+)/gi;
 const HASH = /\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}|\$argon2(?:id|i|d)\$|pbkdf2[:_]sha\d+/;
 const PROMPT = /"system_?(?:prompt|message|instructions?)"\s*:\s*"(?:[^"\\]|\\.){40}/i;
 /** Values that stand for a secret, or describe a field. */

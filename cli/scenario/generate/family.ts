@@ -133,7 +133,10 @@ export function changes({ method }: Operation): boolean {
 function presumptions(operation: Operation, { anonymous, expected_status, refused }: Story) {
   const login = operation.security.length > 0 && !anonymous;
   const isBound = expected_status === undefined ? refused === true : expected_status !== 404;
-  const record = operation.path.includes("{") && isBound && !anonymous;
+  // A lookup by a word finds nothing for a word that nobody chose.
+  const isLookup = operation.statuses.includes(404) && operation.method === "GET" &&
+    operation.parameters.some((one) => one.in === "query" && one.required);
+  const record = (operation.path.includes("{") || isLookup) && isBound && !anonymous;
   return [...(login ? ["login" as const] : []), ...(record ? ["record" as const] : [])];
 }
 

@@ -12,6 +12,7 @@ import { CLI_FAMILIES } from "./help/families.ts";
 import { cliDrafts } from "./help/story.ts";
 import { oddUpdates } from "./playbooks/odd_updates.ts";
 import { playbookDrafts } from "./playbooks/playbooks.ts";
+import { draftInQuery } from "./query_body.ts";
 import type { Try } from "./tries.ts";
 
 /** Every family of one request. Those of several requests are in `playbooks/`. */
@@ -41,19 +42,24 @@ export function generateScenarios(operations: Operation[], options: GenerateOpti
   const reach = DEPTHS.indexOf(options.depth);
   const families = FAMILIES.filter(({ depth }) => DEPTHS.indexOf(depth) <= reach);
   const single = operations.flatMap((operation) =>
-    families.flatMap((family) => draftsOf(operation, family))
+    families.filter(({ name }) => !operation.unlisted || UNLISTED.includes(name))
+      .flatMap((family) => draftsOf(operation, family))
       .filter(({ exec }) => exec?.anonymous || !(endsLogin(operation) || endsService(operation)))
   );
-  const harmless = operations.filter((one) => !endsService(one));
+  const harmless = operations.filter((one) => !endsService(one) && !one.unlisted);
   const several = reach === 0 ? [] : [
     ...playbookDrafts(harmless, options.identities, options.tries),
     ...oddUpdates(harmless, single),
   ];
   const byOperation = new Map(operations.map((operation) => [operation, [] as Draft[]]));
-  for (const draft of [...single, ...several]) byOperation.get(draft.operation)!.push(draft);
+  const sent = [...single, ...several].map(draftInQuery).filter((one) => one !== null);
+  for (const draft of sent) byOperation.get(draft.operation)!.push(draft);
   const perOperation = [...byOperation.values()].map((drafts) => drafts.sort(byWorth));
   return numbered(perOperation, options);
 }
+
+/** What is asked of an address that no document describes. */
+const UNLISTED = ["secrets_shown", "graph_schema"];
 
 /** Scenarios for the commands of a program. */
 export function generateCliScenarios(pages: CliPage[], options: GenerateOptions): Scenario[] {

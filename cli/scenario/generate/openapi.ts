@@ -3,6 +3,7 @@ import { isObject, valueAt } from "../json.ts";
 import { BEARER, type Body, type Credential, type Operation, type Parameter } from "./operation.ts";
 import { FORM_TYPE, isForm, withFiles } from "./multipart.ts";
 import type { Schema } from "./operation.ts";
+import { withQueryBody } from "./query_body.ts";
 import { areaOf } from "./recorded.ts";
 import { sampleOf } from "./sample.ts";
 
@@ -48,7 +49,7 @@ function operationOf(place: Place): Operation {
   const { path, method, item, resolve, line } = place;
   const operation = item[method] as Schema;
   const parameters = parametersOf([item.parameters, operation.parameters], resolve);
-  return {
+  return withQueryBody({
     method: method.toUpperCase(),
     path: path.startsWith("/") ? path : `/${path}`,
     summary: String(
@@ -63,7 +64,7 @@ function operationOf(place: Place): Operation {
     source: null,
     line,
     base: basePath(place.document.servers),
-  };
+  });
 }
 
 /** The path of the first server URL, with the defaults of its variables; "" without one. */

@@ -58,6 +58,8 @@ export interface Operation {
   recorded?: number;
   /** A reading verb that changes data all the same, as its name says. */
   changes?: boolean;
+  /** Not in the document: it was found at the target. */
+  unlisted?: boolean;
   /** Of a login: the name of a user who exists. */
   known_user?: string;
   /** Set when a rehearsal succeeded with the samples of this operation. */
@@ -71,6 +73,12 @@ export interface Operation {
     own_name?: { name: string; value: string };
     /** The same for a field of the body. */
     own_field?: { name: string; value: string };
+    /** The fields that name a record which only that identity was shown. */
+    own_references?: { name: string; value: string }[];
+    /** The member of the answer that says how much money the identity has. */
+    balance?: string;
+    /** The path parameters of the other identities, by their names. */
+    others?: Record<string, Record<string, string>>;
   };
 }
 

@@ -110,7 +110,7 @@ function objectOf(schema: Schema, resolve: (value: unknown) => Schema, depth: nu
   const entries = names
     .filter((name) => resolve(properties[name]).readOnly !== true)
     .slice(0, PROPERTIES)
-    .map((name) => [name, laterIfEnd(name, sampleOf(properties[name], resolve, depth + 1))]);
+    .map((name) => [name, usualFor(name, sampleOf(properties[name], resolve, depth + 1))]);
   // A map without an entry is often refused.
   const { additionalProperties } = schema;
   if (Object.keys(properties).length === 0 && isObject(additionalProperties)) {
@@ -121,8 +121,12 @@ function objectOf(schema: Schema, resolve: (value: unknown) => Schema, depth: nu
 
 const END = /^(end|ends|expires?|until|valid_?(to|until)|due|deadline)(_?(at|on|date|time))?$/i;
 
-/** An end that is after every other sample of a time, and after today. */
-function laterIfEnd(name: string, value: unknown): unknown {
+/** A right that an ordinary request does not ask for. */
+const RIGHT = /^(is_?)?(admin|staff|super_?user|root)$/i;
+
+/** An end that is after every other sample of a time, and after today; a right that is not given. */
+export function usualFor(name: string, value: unknown): unknown {
+  if (value === true && RIGHT.test(name)) return false;
   return END.test(name) && typeof value === "string" && value.startsWith(FORMATS.date!)
     ? value.replace(FORMATS.date!, "2099-12-31")
     : value;

@@ -1,4 +1,5 @@
 import { bodyFields, type Operation, type Parameter, type Schema } from "../generate/operation.ts";
+import { QUERY_TYPE } from "../generate/query_body.ts";
 import { isObject } from "../json.ts";
 import { typeOf } from "../generate/sample.ts";
 
@@ -11,22 +12,22 @@ type Body = Record<string, unknown>;
 export function bodyVariants(
   operation: Operation,
   given: (name: string) => string | null,
-  { known }: { known: (name: string) => string | null },
+  { known, found }: Record<"known" | "found", (name: string) => string | null>,
 ): (unknown | undefined)[] {
   const sample = operation.body?.sample;
   if (!operation.body) return [undefined];
   if (!isObject(sample)) return [sample];
   const schemas = Object.fromEntries(bodyFields(operation));
   const isCreate = makesRecord(operation);
-  const filled = (body: Body, unique: boolean): Body =>
+  const filled = (body: Body, unique: boolean, reference = known): Body =>
     Object.fromEntries(
       Object.entries(body).map(([name, value]) => {
         const schema = schemas[name] ?? {};
         const own = given(name);
         const isPlain = typeof value !== "object" || value === null;
         if (own !== null && isPlain) return [name, typed(own, schema, value)];
-        const found = REFERENCE.test(name) && !schema.enum ? known(name) : null;
-        if (found !== null) return [name, typed(found, schema, value)];
+        const other = REFERENCE.test(name) && !schema.enum ? reference(name) : null;
+        if (other !== null) return [name, typed(other, schema, value)];
         const user = !isCreate && USER.test(name) ? known(name) : null;
         if (user !== null && unique) return [name, typed(user, schema, value)];
         if (unique && AMOUNT.test(name)) return [name, smallAmount(value, schema)];
@@ -37,11 +38,15 @@ export function bodyVariants(
   const { required } = operation.body.schema;
   const names = new Set(Array.isArray(required) ? required : []);
   const least = Object.fromEntries(Object.entries(sample).filter(([name]) => names.has(name)));
-  const variants = [
-    filled(sample, true),
-    ...(names.size > 0 && names.size < Object.keys(sample).length ? [filled(least, true)] : []),
-    sample,
-  ];
+  const all = filled(sample, true);
+  const some = names.size > 0 && names.size < Object.keys(sample).length
+    ? [filled(least, true)]
+    : [];
+  // What a query may hold is often one switch or another; a body is one form.
+  const isQuery = operation.body.content_type === QUERY_TYPE;
+  // A product that was just made has no stock, and an account no money.
+  const older = filled(sample, true, found);
+  const variants = isQuery ? [...some, all, older, sample] : [all, ...some, older, sample];
   const texts = variants.map((one) => JSON.stringify(one));
   return variants.filter((_one, n) => texts.indexOf(texts[n]!) === n);
 }
@@ -75,7 +80,12 @@ export function withValues(
 }
 
 /** Fields that name another record, whose value the document cannot know. */
-const REFERENCE = /(_id|Id|_number|Number|_ref|_uuid)$|^(account|owner|user)$/;
+const REFERENCE = /((_id|Id|_ref|_uuid)(_\d)?|_number|Number)$|^(account|owner|user)$/;
+/** True for a field that names another record. */
+export function isReference(name: string): boolean {
+  return REFERENCE.test(name);
+}
+
 /** Fields that name the user, who must exist unless the request makes one. */
 const USER = /^(user_?name|email|e_?mail|phone_?number)$/i;
 const AMOUNT = /^(amount|quantity|qty|units)$|_(amount|quantity)$|(Amount|Quantity)$/;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { objectsOf } from "../driver/compare.ts";
 import type { Control, Controls } from "../execute/controls.ts";
 import { type HttpExchange, isSuccess, sendRequest } from "../execute/http.ts";
 import { prepareRequest, type RequestOptions } from "../execute/request.ts";
@@ -7,13 +8,16 @@ import {
   bodyFields,
   endsLogin,
   endsService,
+  objectSample,
   type Operation,
   type Parameter,
   sampleRequest,
 } from "../generate/operation.ts";
+import { inQuery } from "../generate/query_body.ts";
 import { claimsOf } from "./claims.ts";
-import { bodyVariants, withValues } from "./bodies.ts";
+import { bodyVariants, isReference, withValues } from "./bodies.ts";
 import { type Owner, Pool } from "./pool.ts";
+import { unlistedGraphs, unlistedReads } from "./unlisted.ts";
 
 export interface LearnOptions extends RequestOptions {
   target: Target;
@@ -53,20 +57,27 @@ export async function learnOperations(
   const sorted = [...operations].filter((one) => !endsLogin(one) && rankOf(one) !== RESETS)
     .sort((a, b) => rankOf(a) - rankOf(b));
   const reads = sorted.filter((one) => rankOf(one) === 0);
-  for (const operation of sorted) {
+  const [ending, others] = [true, false].map((ends) =>
+    sorted.filter((one) => rankOf(one) >= 4 === ends)
+  ) as [Operation[], Operation[]];
+  for (const operation of others) {
     if (rankOf(operation) === 2) await rehearsal.readAgain(reads);
     await rehearsal.learn(operation);
   }
-  // A value that was missing at first may be known now.
-  for (const operation of sorted) {
-    if (!rehearsal.has(operation) && rankOf(operation) < 4 && !rehearsal.isLoggedOut) {
-      await rehearsal.learn(operation);
+  // A value that was missing at first may be known now, and gone after what follows.
+  const again = async () => {
+    for (const operation of others) {
+      if (!rehearsal.has(operation) && !rehearsal.isLoggedOut) await rehearsal.learn(operation);
     }
-  }
+  };
+  await again();
+  for (const operation of ending) await rehearsal.learn(operation);
+  await again();
   await rehearsal.replaceDeleted();
+  const all = [...operations, ...await rehearsal.findUnlisted(operations)];
   return {
-    operations: operations.map((one) => rehearsal.known(one)),
-    controls: new Map(operations.map((one) => [keyOf(one), rehearsal.controlOf(one)])),
+    operations: all.map((one) => rehearsal.known(one)),
+    controls: new Map(all.map((one) => [keyOf(one), rehearsal.controlOf(one)])),
   };
 }
 
@@ -80,6 +91,9 @@ function keyOf({ method, path }: Operation): string {
 /** Parts of paths that may end logins, lock users or stop the service. */
 const ENDING =
   /(change|reset|update)-?_?password|password$|sessions?$|maintenance|deactivate|inactive|disable|shut-?down|restart|lock|log-?out|revoke/i;
+
+/** The address at which users find themselves. */
+const OWN_USER = /\/(me|self|account|profile|users?\/current)\/?$/i;
 
 /** Lists first, because they show ids; then what makes records; what may destroy them comes last. */
 function rankOf(operation: Operation): number {
@@ -213,27 +227,59 @@ class Rehearsal {
     }
   }
 
+  /** The operations that the target serves and the document does not name. */
+  async findUnlisted(operations: Operation[]): Promise<Operation[]> {
+    const reads = unlistedReads(operations, this.#pool.texts());
+    const graphs = this.#options.may_change ? unlistedGraphs(operations) : [];
+    const found: Operation[] = [];
+    const nothing = { ...reads[0]!, path: "/no-such-address" };
+    for (const owner of new Set([NOBODY, this.#first])) {
+      // Some services answer every address in the same way.
+      const { status } = await this.#send(nothing, sampleRequest(nothing), owner);
+      if (owner === null || isSuccess(status)) continue;
+      for (const one of [...reads, ...graphs].filter((one) => !found.includes(one))) {
+        if (this.#options.signal.aborted) return found;
+        const exchange = await this.#send(one, sampleRequest(one), owner);
+        if (exchange.status !== 200 || !/^\s*[{[]/.test(exchange.body)) continue;
+        this.#successes.set(one, 200);
+        this.learned.set(one, { ...one, learned: { as: owner, owned: false, changes: false } });
+        found.push(one);
+      }
+    }
+    return found;
+  }
+
   /**
    * Makes new records for those that the rehearsal deleted: one for the deletion, and a later one
    * for every other operation.
    */
   async replaceDeleted(): Promise<void> {
-    for (const [remove, { values, makers }] of this.#deleted) {
-      const made = [...this.learned].filter(([one]) =>
-        one.method === "POST" && makers.has(one.path)
-      );
-      for (const [, maker] of [...made, ...made]) {
+    for (const { makers } of this.#deleted.values()) {
+      const made = this.#makersIn(makers);
+      for (const maker of [...made, ...made]) {
         await this.#send(maker, sampleRequest(maker), maker.learned!.as);
       }
-      const others = [...this.learned].filter(([one, learned]) =>
-        one.method !== "DELETE" && inPathOf(learned).some(({ sample }) => values.has(sample))
-      );
-      for (const [other] of others) {
-        this.learned.delete(other);
-        await this.learn(other);
-      }
-      if (made.length > 0) this.#aimAtOlder(remove);
     }
+    // A record may need several others, so all of them are there first.
+    const gone = new Set([...this.#deleted.values()].flatMap(({ values }) => [...values]));
+    const others = [...this.learned].filter(([one, learned]) =>
+      one.method !== "DELETE" &&
+      [...inPathOf(learned).map(({ sample }) => sample), ...Object.values(objectSample(learned))]
+        .some((value) => gone.has(value))
+    );
+    for (const [other] of others) {
+      this.learned.delete(other);
+      await this.learn(other);
+    }
+    for (const [remove, { makers }] of this.#deleted) {
+      if (this.#makersIn(makers).length > 0) this.#aimAtOlder(remove);
+    }
+  }
+
+  /** The operations that had made what was deleted, as they succeeded. */
+  #makersIn(paths: ReadonlySet<string>): Operation[] {
+    return [...this.learned].filter(([one]) => one.method === "POST" && paths.has(one.path))
+      .map(([, learned]) => learned);
   }
 
   /** Lets a deletion take the older one of two new records. */
@@ -253,12 +299,26 @@ class Rehearsal {
 
   async #tryAs(operation: Operation, owner: Owner): Promise<boolean> {
     const given = (name: string) => this.#given(name, owner);
-    const choices = operation.parameters.map((parameter) => ({
-      parameter,
-      values: given(parameter.name) ?? this.#pool.candidates(operation, parameter, owner),
-    }));
+    const removed = operation.method === "DELETE" ? inPathOf(operation).at(-1) : undefined;
+    const choices = operation.parameters.map((parameter) => {
+      const values = given(parameter.name) ?? this.#pool.candidates(operation, parameter, owner);
+      // The run needs its users.
+      const kept = values.filter((one) => parameter !== removed || !this.#pool.isLogin(one));
+      return { parameter, values: kept };
+    });
+    const isOwnUser = removed
+      ? choices.some(({ parameter, values }) => parameter === removed && values.length === 0)
+      : operation.method === "DELETE" && OWN_USER.test(operation.path);
+    if (isOwnUser) {
+      this.#failures.set(
+        operation,
+        "was not sent: it would delete the user of a login of this run",
+      );
+      return false;
+    }
     const bodies = bodyVariants(operation, (name) => given(name)?.[0] ?? null, {
       known: (name) => this.#pool.named(name, owner),
+      found: (name) => this.#pool.found(name, owner),
     });
     let at = 0;
     let body = 0;
@@ -272,11 +332,21 @@ class Rehearsal {
         const inPath = inPathOf(operation);
         const own_name = this.#pool.ownOf(inPath.map(({ name }) => name), owner);
         const own_field = this.#pool.ownOf(bodyFields(operation).map(([name]) => name), owner);
-        const learned = { as: owner, owned, changes, own_name, own_field };
+        const learned = {
+          as: owner,
+          owned,
+          changes,
+          own_name,
+          own_field,
+          own_references: this.#ownReferences(tried, owner),
+          others: this.#others(inPath),
+          balance: operation.method === "GET" ? balanceIn(exchange.body) : undefined,
+        };
         this.#successes.set(operation, exchange.status!);
         this.learned.set(operation, { ...tried, learned });
         if (operation.method === "DELETE") {
-          const values = new Set(inPath.map(({ name }) => sampleOf(tried, name)));
+          // What it belonged to is still there.
+          const values = new Set(inPath.slice(-1).map(({ name }) => sampleOf(tried, name)));
           this.#deleted.set(operation, { values, makers: this.#pool.drop(values) });
         }
         if (operation.method === "POST") this.#made++;
@@ -319,6 +389,25 @@ class Rehearsal {
     });
   }
 
+  /** The fields of the body that name a record which only this identity was shown. */
+  #ownReferences(operation: Operation, owner: Owner): { name: string; value: string }[] {
+    if (owner === null || owner === NOBODY) return [];
+    return Object.entries(objectSample(operation)).flatMap(([name, one]) => {
+      const value = typeof one === "string" || typeof one === "number" ? String(one) : "";
+      const isOwn = isReference(name) && this.#pool.isMade(value, owner);
+      return isOwn ? [{ name, value }] : [];
+    });
+  }
+
+  /** The values by which the logins name themselves in a path, by identity. */
+  #others(inPath: Parameter[]): Record<string, Record<string, string>> {
+    const own = [...this.#options.identities.keys()].map((name) => {
+      const found = this.#pool.ownOf(inPath.map((one) => one.name), name);
+      return [name, found ? { [found.name]: encodeURIComponent(found.value) } : {}] as const;
+    });
+    return Object.fromEntries(own);
+  }
+
   async #send(
     operation: Operation,
     request: ReturnType<typeof sampleRequest>,
@@ -329,16 +418,29 @@ class Rehearsal {
     if (interval_ms > 0) await sleep(interval_ms);
     const identity = owner === null ? {} : identities.get(owner) ?? {};
     const how = { uniq: this.#options.uniq(), anonymous: owner === NOBODY };
-    const ready = prepareRequest(request, { ...this.#options, identity }, how);
+    const ready = prepareRequest(inQuery(request) ?? request, { ...this.#options, identity }, how);
     const exchange = await sendRequest(target, ready, { ...this.#options, keep_bytes: KEEP });
     if (isSuccess(exchange.status)) {
       const made = operation.method === "POST";
       const place = { path: operation.path, owner, made };
-      if (made) this.#pool.harvest(ready.body ?? "", place);
+      if (made) this.#pool.harvest(ready.body ?? request.body ?? "", place);
       this.#pool.harvest(exchange.body, place);
     }
     return exchange;
   }
+}
+
+const BALANCE = /^(account_?|available_?|current_?|wallet_?)?(balance|credits?|points)$/i;
+
+/** The member of an answer that says how much money somebody has. */
+function balanceIn(body: string): string | undefined {
+  for (const one of objectsOf(body)) {
+    const found = Object.entries(one).find(([name, value]) =>
+      BALANCE.test(name) && Number.isFinite(Number(value)) && Number(value) > 0
+    );
+    if (found) return found[0];
+  }
+  return undefined;
 }
 
 /** Why an operation is not rehearsed. */

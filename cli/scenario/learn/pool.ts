@@ -62,13 +62,33 @@ export class Pool {
       const found = parameter.required ? this.named(parameter.name, owner) : null;
       return found === null ? [] : [found];
     }
+    const own = this.#known.filter((known) =>
+      known.owner === owner && known.path === "" && sameName(known.key, parameter.name)
+    ).map(({ value }) => value);
     const found = ranksOf(operation, parameter.name).flatMap((fits) => this.#best(fits, owner));
-    return [...new Set([...found, sample])].slice(0, CANDIDATES);
+    return [...new Set([...own, ...found, sample])].slice(0, CANDIDATES);
   }
 
   /** The value of a field with this name; null without one. */
   named(name: string, owner: Owner): string | null {
-    return this.#best((known) => sameName(known.key, name), owner)[0] ?? null;
+    const [named] = this.#best((known) => sameName(known.key, name), owner);
+    if (named !== undefined) return named;
+    // The second of several is numbered: `product_id_2`. A `credit_card_id` may be a `card_id`.
+    const single = name.replace(/_\d$/, "");
+    if (single !== name) return this.named(single, owner);
+    const short = /^[a-z]+_([a-z]+_id)$/i.exec(name)?.[1];
+    return short === undefined ? null : this.named(short, owner);
+  }
+
+  /** The value of a field that several identities were shown and none made, else as usual. */
+  found(name: string, owner: Owner): string | null {
+    const single = name.replace(/_\d$/, "");
+    const there = this.#known.filter(({ path, key }) => path !== "" && sameName(key, single));
+    const shared = there.find(({ value }) => {
+      const same = this.#known.filter((known) => known.value === value);
+      return same.every(({ made }) => !made) && new Set(same.map(({ owner }) => owner)).size > 1;
+    });
+    return shared?.value ?? this.named(name, owner);
   }
 
   /**
@@ -85,6 +105,24 @@ export class Pool {
     if (named.length > 0) return named.every((known) => known.owner === owner);
     return shown.some((known) => known.owner === owner && known.made) &&
       shown.every((known) => known.owner === owner || known.owner === null);
+  }
+
+  /** Every value that an answer showed. */
+  texts(): Set<string> {
+    return new Set(this.#known.filter(({ path }) => path !== "").map(({ value }) => value));
+  }
+
+  /** True for the value of a record that this identity made and nobody else was shown. */
+  isMade(value: string, owner: Owner): boolean {
+    const shown = this.#known.filter((known) => known.value === value);
+    // A small number is the id of many records.
+    return !SMALL.test(value) && shown.some((known) => known.owner === owner && known.made) &&
+      shown.every((known) => known.owner === owner && known.path !== "");
+  }
+
+  /** True for a value by which a login names its user. */
+  isLogin(value: string): boolean {
+    return this.#known.some((known) => known.value === value && known.path === "" && known.made);
   }
 
   /** The first of these names for which the identity's login or `--as-value` has a value. */

@@ -32,6 +32,8 @@ const CWE: [RegExp, string][] = [
   [/^auth_missing/, "CWE-306"],
   [/^admin_only|^method_unlisted|^uneven_rights/, "CWE-285"],
   [/^secrets_shown/, "CWE-200"],
+  [/^graph_schema/, "CWE-200"],
+  [/^prompt_injection/, "CWE-1427"],
   [/^own_role/, "CWE-269"],
   [/^foreseen_number/, "CWE-340"],
   [/^granted_on_create|^mass_assignment|^privileged_create/, "CWE-915"],
@@ -42,7 +44,7 @@ const CWE: [RegExp, string][] = [
   [/^page_as_picture/, "CWE-434"],
   [/^unknown_recipient/, "CWE-20"],
   [/^user_enumeration/, "CWE-204"],
-  [/^double_|^same_key_at_once|^lost_update/, "CWE-362"],
+  [/^double_|^spend_race|^same_key_at_once|^lost_update/, "CWE-362"],
   [/^stale_token/, "CWE-613"],
   [/_traversal$/, "CWE-22"],
   [/_crlf$/, "CWE-113"],
@@ -87,9 +89,10 @@ export function findingsOf(
     // One handler writes the answers to every crash.
     if (leaking !== null) add("leaks in crashes", leaking);
   }
-  return [...groups.values()].map((group) => {
-    // The good case shows a cause best, then the most serious scenario.
+  return [...groups].map(([cause, group]) => {
+    // The request that broke the target, else the good case, then the most serious scenario.
     const sorted = [...group].sort((a, b) =>
+      Number(cause === damageOf(b)) - Number(cause === damageOf(a)) ||
       Number(a.scenario.is_edge_case) - Number(b.scenario.is_edge_case) ||
       Number(isMissing(b.scenario)) - Number(isMissing(a.scenario)) ||
       byPriority(a.scenario, b.scenario)
@@ -107,6 +110,11 @@ export function findingsOf(
   }).sort((a, b) => byPriority({ priority: a.severity }, { priority: b.severity }));
 }
 
+/** The cause of everything that fails after this scenario has broken the target. */
+function damageOf({ scenario }: { scenario: Scenario }): string {
+  return `damage by ${scenario.scenario_id}`;
+}
+
 function isMissing({ family }: Scenario): boolean {
   return family === "auth_missing";
 }
@@ -116,7 +124,7 @@ function causeOf(scenario: Scenario, { evidence, reason, scenario_id }: Executio
   if (typeof operation !== "string") return scenario_id;
   const culprit = evidence.after_damage_by;
   if (typeof culprit === "string") return `damage by ${culprit}`;
-  if (/left the target broken/.test(reason)) return `damage by ${scenario_id}`;
+  if (/left the target broken/.test(reason)) return damageOf({ scenario });
   const leak = LEAK.exec(reason)?.[1];
   // One setting shows every trace; a message of the database belongs to its query.
   if (leak !== undefined) return leak === "database error" ? `${leak} ${operation}` : leak;

@@ -59,7 +59,29 @@ export const ACCESS: Family[] = [
     };
   }),
   { name: "secrets_shown", depth: "normal", tell: secrets },
+  { name: "graph_schema", depth: "normal", tell: graphSchema },
 ];
+
+/** A GraphQL service that tells everybody its whole schema. */
+function graphSchema(operation: Operation): Story | null {
+  const { learned, method, path } = operation;
+  if (method !== "POST" || !/graphql$/i.test(path) || !learned) return null;
+  return {
+    title: `Asking ${nameOf(operation)} for its whole schema`,
+    who: "Somebody asks the service which queries and fields it has.",
+    steps: ["Send the query for the schema"],
+    chaos: ["The service runs with the settings of its developers"],
+    expected: "The schema is shown to developers only.",
+    failures: ["Fields and queries that no page uses are found and tried"],
+    priority: "low",
+    anonymous: learned.as === "nobody",
+    request: {
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ query: "{ __schema { queryType { name } types { name } } }" }),
+    },
+    forbidden: { texts: ['"queryType"'] },
+  };
+}
 
 /** Passwords, hashes and card codes that an answer shows. */
 function secrets(operation: Operation): Story[] | null {

@@ -1,5 +1,6 @@
 import { type Family, nameOf, type Story } from "../family.ts";
 import { bodyFields, isJson, objectSample, type Operation, type Schema } from "../operation.ts";
+import { QUERY_TYPE } from "../query_body.ts";
 import { isFreeText, typeOf } from "../sample.ts";
 import { bodyStory } from "./body.ts";
 
@@ -139,7 +140,10 @@ function missingFields(operation: Operation): Story[] {
 }
 
 function wrongTypes(operation: Operation): Story[] {
-  return fieldsOf(operation).slice(0, MOST).map(([name, schema]) => {
+  // A query is text: only a number in it can be of a wrong type.
+  const isQuery = operation.body?.content_type === QUERY_TYPE;
+  const fields = fieldsOf(operation).filter(([, schema]) => !isQuery || isNumber(schema));
+  return fields.slice(0, MOST).map(([name, schema]) => {
     const wrong = typeOf(schema) === "string" ? { nested: [1] } : "not a number";
     return bodyStory(operation, {
       title: `Sending the wrong type for "${name}" to ${nameOf(operation)}`,

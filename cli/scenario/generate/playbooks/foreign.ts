@@ -3,7 +3,16 @@ import { type Draft, nameOf, refusalsOf } from "../family.ts";
 import { bodyFields, isJson, objectSample, type Operation, sampleRequest } from "../operation.ts";
 import { isFreeText, isRuledOut } from "../sample.ts";
 import { longestList } from "./lists.ts";
-import { freshRequest, made, on, pathOn, type Resource, tell } from "./resource.ts";
+import {
+  freshRequest,
+  idOfParent,
+  made,
+  on,
+  type Parent,
+  pathOn,
+  type Resource,
+  tell,
+} from "./resource.ts";
 
 const TWO_USERS = ["Two users, alice and bob, who share nothing (--as alice=… --as bob=…)"];
 
@@ -25,13 +34,25 @@ const PRIVATE =
   /(^|[/_-])(orders?|invoices?|payments?|accounts?|wallets?|carts?|baskets?|transfers?|transactions?|messages?|notes?|mails?|inbox|addresses|profiles?|bookings?|reservations?|subscriptions?|prescriptions?|patients?|payslips?|statements?|secrets?|credentials?|loans?|drafts?|purchases?|vehicles?|(virtual|credit|debit|bank|gift|payment)[_-]?cards?)(?=[/_-]|$)/i;
 
 /** Another user reads, changes, deletes or acts on the record of the first. */
-export function foreignRecord(resource: Resource, users: Users): Draft[] {
-  const { read, update, remove, actions } = resource;
-  if (!read || read.security.length === 0) return [];
-  const { alice, bob } = users;
-  const touched = [read, update, remove, ...actions].filter((one) => one !== null);
-  return touched.map((operation) =>
-    tell(operation, {
+export function foreignRecord(
+  resource: Resource,
+  { alice, bob: second }: Users,
+  operations: Operation[],
+): Draft[] {
+  const { create, read, update, remove, actions } = resource;
+  if (!read) return [];
+  const isOpen = read.security.length === 0;
+  // Where a document names logins for other operations only, nobody may change what a login made.
+  const isMixed = create.learned?.as === alice &&
+    operations.some(({ security }) => security.length > 0);
+  if (isOpen && !isMixed) return [];
+  const bob = isOpen ? "nobody" : second;
+  const all = [read, update, remove, ...actions].filter((one) => one !== null);
+  const touched = isOpen ? all.filter((one) => one === update || one === remove) : all;
+  return touched.map((operation) => {
+    // A name that somebody has already is refused for that.
+    const fresh = operation === update ? { body: freshRequest(update).body } : {};
+    return tell(operation, {
       family: "foreign_record",
       title: `Using somebody else's record through ${nameOf(operation)}`,
       who: "Bob changes the number in the address and arrives at a record of Alice.",
@@ -42,7 +63,7 @@ export function foreignRecord(resource: Resource, users: Users): Draft[] {
       failures: ["Bob reads or changes what belongs to Alice"],
       priority: "critical",
     }, {
-      identities: [alice, bob],
+      identities: isOpen ? [alice] : [alice, bob],
       steps: [
         ...made(resource, { as: alice }),
         on(resource, read, { name: "alice reads it", setup: true, expect: ["2xx"], as: alice }),
@@ -50,16 +71,20 @@ export function foreignRecord(resource: Resource, users: Users): Draft[] {
         on(resource, operation, {
           name: "bob tries",
           denied: true,
+          ...fresh,
           ...guardOf(resource, operation),
           as: bob,
         }),
         // Only a request that works for Alice shows that Bob was refused for who he is.
-        ...(operation === read
-          ? []
-          : [on(resource, operation, { name: "alice does it", control: true, as: alice })]),
+        ...(operation === read ? [] : [on(resource, operation, {
+          name: "alice does it",
+          ...fresh,
+          control: true,
+          as: alice,
+        })]),
       ],
-    })
-  );
+    });
+  });
 }
 
 const LISTS = "bob lists";
@@ -73,13 +98,13 @@ function bobLooks(resource: Resource, operation: Operation, bob: string): Playbo
   if (operation !== read && !isAction) return [];
   return [
     ...(list ? [on(resource, list, { name: LISTS, probe: true, as: bob })] : []),
-    ...(parent?.read ? [aboveOf(parent.read, parent.parameter, bob)] : []),
+    ...(parent?.read ? [aboveOf(parent.read, parent, bob)] : []),
     ...(isAction ? [on(resource, read!, { name: READS, probe: true, as: bob })] : []),
   ];
 }
 
-function aboveOf(read: Operation, parameter: string, bob: string): PlaybookStep {
-  const { path, headers, method } = sampleRequest(read, { [parameter]: "{{parent}}" });
+function aboveOf(read: Operation, parent: Parent, bob: string): PlaybookStep {
+  const { path, headers, method } = sampleRequest(read, { [parent.parameter]: idOfParent(parent) });
   return { method, path, headers, name: PARENT, probe: true, as: bob };
 }
 
@@ -240,7 +265,10 @@ function foreignName(
   const as = operation.security.length === 0 ? "nobody" : other;
   const tries = { ...request, name: `${as} tries`, as, probe: true };
   const above = path.slice(0, path.indexOf(`{${own.name}}`) + own.name.length + 2);
-  const read = operations.find((one) => one.method === "GET" && one.path === above);
+  // What is made below a record shows in its list, and a record below another one not in that.
+  const isBelow = path.slice(above.length).includes("{");
+  const shows = method === "POST" ? path : isBelow ? null : above;
+  const read = operations.find((one) => one.method === "GET" && one.path === shows);
   const reading = (name: string): PlaybookStep => ({
     ...sampleRequest(read!, named(own)),
     name,
@@ -248,8 +276,12 @@ function foreignName(
     as: owner,
   });
   const [before, after] = [`${owner} reads it`, `${owner} reads it again`];
-  const isNumber = /^\d+$/.test(own.value);
-  const nobody = { ...own, value: isNumber ? "2147483646" : "no-such-name" };
+  const unknown = /^\d+$/.test(own.value)
+    ? "2147483646"
+    : UUID.test(own.value)
+    ? "ffffffff-ffff-4fff-8fff-ffffffffffff"
+    : "no-such-name";
+  const nobody = { ...own, value: unknown };
   const members = bodyFields(operation).map(([name]) => name);
   return [tellValue(operation, { owner, other, as }, [
     ...(read ? [reading(before)] : []),
@@ -307,6 +339,8 @@ export function foreignField(
   })];
 }
 
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 function named({ name, value }: { name: string; value: string }) {
   return { [name]: encodeURIComponent(value) };
 }
@@ -316,7 +350,9 @@ function withNewTexts(operation: Operation): Operation {
   if (!body || !isJson(operation)) return operation;
   const schemas = Object.fromEntries(bodyFields(operation));
   const fresh = Object.entries(objectSample(operation)).map(([name, value]) => {
-    const isText = typeof value === "string" && isFreeText(schemas[name] ?? {});
+    const schema = schemas[name] ?? {};
+    const isShort = Number(schema.maxLength ?? Infinity) < 20;
+    const isText = typeof value === "string" && isFreeText(schema) && !isShort;
     if (isText && /mail/i.test(name)) return [name, "u{{uniq}}@example.com"];
     return [name, isText && !/pass|pin|phone|date/i.test(name) ? "u{{uniq}}" : value];
   });

@@ -19,7 +19,9 @@ import {
 import { pagination } from "./lists.ts";
 import { codeLimit, enumeration, loginLimit, staleToken } from "./logins.ts";
 import { sameKeyAtOnce, sameKeyForTwo, sameKeyTwice } from "./keys.ts";
+import { foreignReference } from "./references.ts";
 import { ownRole } from "./own_role.ts";
+import { promptInjection } from "./prompts.ts";
 import { doubleAction, putTwice, sameTwice } from "./repeats.ts";
 import { unknownRecipient } from "./recipients.ts";
 import { replayedRecording } from "./recording.ts";
@@ -27,6 +29,7 @@ import { resourcesOf } from "./resource.ts";
 import { unevenRights } from "./rights.ts";
 import { slowPattern } from "./slow_pattern.ts";
 import { slowSql } from "./slow_sql.ts";
+import { spendRace } from "./spend.ts";
 import { unknownRecord, unlistedMethods } from "./unknown.ts";
 import { pageAsPicture } from "./uploads.ts";
 import {
@@ -44,13 +47,14 @@ export function playbookDrafts(
   tries: readonly Try[] = [],
 ): Draft[] {
   const users = usersOf(identities);
-  const foreign = resourcesOf(operations).flatMap((one) => foreignRecord(one, users));
+  const foreign = resourcesOf(operations).flatMap((one) => foreignRecord(one, users, operations));
   const guarded = new Set(foreign.map(({ operation }) => operation));
   return [
     ...foreign,
     ...operations.filter((one) => !guarded.has(one))
       .flatMap((one) => foreignValue(one, identities, operations)),
     ...operations.flatMap((one) => foreignField(one, identities, operations)),
+    ...operations.flatMap((one) => foreignReference(one, identities)),
     ...resourcesOf(operations).flatMap((resource) => [
       ...useAfterDelete(resource),
       ...privilegedCreate(resource),
@@ -79,6 +83,8 @@ export function playbookDrafts(
       ...unevenRights(operation, operations),
       ...foreseenNumbers(operation),
       ...ownRole(operation, operations),
+      ...spendRace(operation, operations),
+      ...promptInjection(operation),
     ]),
     ...(tries.includes("slow-sql") ? operations.flatMap(slowSql) : []),
     ...(tries.includes("slow-pattern") ? operations.flatMap(slowPattern) : []),

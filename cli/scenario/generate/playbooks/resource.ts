@@ -21,8 +21,17 @@ export interface Resource {
   actions: Operation[];
   /** The path parameter for the record's id. */
   parameter: string;
-  /** The operations that make and read the parent record, and the path parameter for its id. */
-  parent: { create: Operation; parameter: string; read: Operation | null } | null;
+  parent: Parent | null;
+}
+
+/** The record that others belong to, with the path parameter for its id. */
+export interface Parent {
+  parameter: string;
+  /** Makes one; null where it is the login's own user. */
+  create: Operation | null;
+  read: Operation | null;
+  /** The id of the login's own user. */
+  own?: string;
 }
 
 /** The parts of a resource that a path depends on. */
@@ -37,12 +46,17 @@ export function resourcesOf(operations: Operation[]): Resource[] {
     ...posts.flatMap((create) => {
       // One level of nesting: `/things/{id}/parts` belongs to `/things`.
       const [, base, parameter = ""] = /^([^{}]+)\/\{([^{}]+)\}\/[^{}]+$/.exec(create.path) ?? [];
-      const maker = roots.find(({ path }) => baseOf(path) === base);
-      if (!maker) return [];
       const read = operations.find(({ path, method }) =>
         method === "GET" && path === `${base}/{${parameter}}`
       ) ?? null;
-      return resourceOf(create, { create: maker, parameter, read }, operations);
+      const own = create.learned?.own_name;
+      if (own?.name === parameter) {
+        return resourceOf(create, { create: null, parameter, read, own: own.value }, operations);
+      }
+      const maker = roots.find(({ path }) =>
+        baseOf(path) === base
+      );
+      return maker ? resourceOf(create, { create: maker, parameter, read }, operations) : [];
     }),
   ];
 }
@@ -132,7 +146,7 @@ export function made(resource: Resource, { as }: { as?: string } = {}): Playbook
     ...how,
     save: { id: idFor(resource.parameter) },
   };
-  if (!parent) return [it];
+  if (!parent?.create) return [it];
   const name = "make what it belongs to";
   return [{
     name,
@@ -155,8 +169,13 @@ export function on(
 export function pathOn({ parameter, parent }: Place, operation: Operation, id = "{{id}}"): string {
   return sampleRequest(operation, {
     [parameter]: id,
-    ...(parent ? { [parent.parameter]: "{{parent}}" } : {}),
+    ...(parent ? { [parent.parameter]: idOfParent(parent) } : {}),
   }).path;
+}
+
+/** The id of the parent, as a path has it. */
+export function idOfParent({ own }: Parent): string {
+  return own === undefined ? "{{parent}}" : encodeURIComponent(own);
 }
 
 /** The draft of one story of several requests. */
