@@ -80,6 +80,7 @@ function originFacts(action: ActionDetail, now: number): Fact[] {
     ["id", action.id],
     ["status", statusOf(action) + laterOf(action)],
     ["project", `${action.project_id}  ${action.root}`],
+    ["machine", action.machine ?? null],
     ["asked by", personBehind(action)],
     ["agent", action.agent],
     ["submitted", when(action.created_at, now)],
