@@ -76,7 +76,9 @@ test("the first page weighs less than 45 KB, the first card 60, and neither hold
   const page = await stage.stranger();
   const texts: Promise<string>[] = [];
   page.on("response", (response) => {
-    if (/\/assets\/.*\.js$/.test(response.url())) texts.push(response.text());
+    if (!/\/assets\/.*\.js$/.test(response.url())) return;
+    // What loads after the card may still be on its way when the page closes.
+    texts.push(response.text().catch(() => ""));
   });
   await page.addInitScript(() => {
     new MutationObserver((_, watching) => {
@@ -111,7 +113,7 @@ test("the first page weighs less than 45 KB, the first card 60, and neither hold
   expect(card).toBeGreaterThan(first);
   expect(card).toBeLessThan(60_000);
   const scripts = await Promise.all(texts);
-  expect(scripts.length).toBeGreaterThan(1);
+  expect(scripts.filter((text) => text !== "").length).toBeGreaterThan(1);
   expect(scripts.some((text) => text.includes("ZodError"))).toBe(false);
 });
 
