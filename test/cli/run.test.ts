@@ -70,7 +70,7 @@ test("a data folder that is a file is an error with one fix", async () => {
       code: 1,
       stdout: "",
       stderr: `gate: Cannot use the data folder "${file}": it is not a folder; ` +
-        `move it away: mv "${file}" "${file}.old"\n`,
+        `move it away: mv ${file} ${file}.old\n`,
     });
   }
   wrong.close();
