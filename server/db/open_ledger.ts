@@ -373,14 +373,13 @@ class OwnedLedger implements Ledger {
       const at = new Date(this.#options.now()).toISOString();
       const head = this.#head;
       const linked = link(head, change.events, { project_id: this.project_id, at });
-      // A query of a derived table that comes while a server is asked must not take it for current.
-      if (this.#database.is_remote) this.#projector.note();
+      // Before the write: a query that sees the new rows must not take a derived table for current.
+      this.#projector.note();
       try {
         const rows = await write(this.#statements(change, linked, head), {
           is_held: change.is_derivable,
           after: change.durable_after,
         });
-        this.#projector.note();
         return this.#conclude(change, linked, rows);
       } catch (error) {
         if (!brokenUnique(error)?.startsWith("audit.")) throw refusal(error);

@@ -40,7 +40,7 @@ export class Projector {
     this.#soon();
   }
 
-  /** Receives each commit, before the write queue goes on. */
+  /** Hears of each commit before it begins, in its turn of the write queue. */
   note(): void {
     this.#noted++;
     this.#soon();
