@@ -62,7 +62,7 @@ async function bundleFiles(source: string, target: string, named: string[]) {
   return built;
 }
 
-/** What the first card and the notices above it need is one file, which compresses best. */
+/** The code of the first card and of the notices above it is one file, which compresses best. */
 const CARD = [
   "approvals/review_pane.tsx",
   "diff/diff.tsx",

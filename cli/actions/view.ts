@@ -54,7 +54,7 @@ export function actionCard(io: Io, action: ActionDetail, now: number): string {
 
 /** A card for a screen that shows its beginning first. */
 export interface ScreenCard {
-  /** What the action would do and why it is held; a person reads all of it before an approval. */
+  /** The effects of the action and why it is held; a person reads all of it before an approval. */
   card: string;
   /** Where it comes from, and until when it waits. */
   more: string;
@@ -111,7 +111,7 @@ function inputFacts(action: ActionDetail): Fact[] {
   ];
 }
 
-/** What an approval is bound to, and what it trusts. */
+/** The digest and the programs that an approval is bound to. */
 function boundFacts(action: ActionDetail): Fact[] {
   return [
     ...action.scripts.slice(0, 10).map(({ path, sha256, is_frozen }, i): Fact => [

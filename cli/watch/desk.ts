@@ -104,7 +104,7 @@ class Desk {
   #detail: ActionDetail | null = null;
   #card: ScreenCard = NO_CARD;
   #isHelpOpen = false;
-  /** What a person should know before the approval, while it is asked; null otherwise. */
+  /** The warnings before the approval, while the terminal asks for it; null otherwise. */
   #cautions: string[] | null = null;
   /** The digests of the actions that this person approved and that wait for others. */
   readonly #voted = new Map<string, string>();

@@ -12,7 +12,7 @@ export interface View {
   at: number;
   /** The card of the shown action, or what stands in its place. */
   card: string;
-  /** What follows the card; nobody has to read it before an approval. */
+  /** The text below the card; nobody has to read it before an approval. */
   more?: string;
   /** A list that covers the card for now. */
   cover?: string;

@@ -44,7 +44,7 @@ export interface Committed {
   events: AuditEvent[];
 }
 
-/** What a home says of its machine. */
+/** The machine of a home. */
 export interface MachineName {
   id: string;
   /** For a person: the name of the host. */

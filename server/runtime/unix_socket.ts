@@ -8,7 +8,7 @@ export interface UnixSocket {
   unref(): void;
 }
 
-/** What happens on a connection. A piece is valid only during the call. */
+/** The events of a connection. A piece is valid only during the call. */
 export interface Connecting {
   unix: string;
   socket: {

@@ -34,7 +34,7 @@ const TEXTS = SIGNS.slice(0, 40).flatMap((sign) => [
   `${"w".repeat(300)}${sign}text`,
 ]);
 
-/** What a person may paste into a command. */
+/** Texts that a person may paste into a command. */
 const GIVEN = [SIGNS.slice(0, 20), SIGNS.slice(20)].map((signs) => `te${signs.join("x")}xt`);
 
 /** The arguments of each command that prints texts of agents, files or other people. */

@@ -58,7 +58,7 @@ export function generateScenarios(operations: Operation[], options: GenerateOpti
   return numbered(perOperation, options);
 }
 
-/** What is asked of an address that no document describes. */
+/** The scenarios of an address that no document describes. */
 const UNLISTED = ["secrets_shown", "graph_schema"];
 
 /** Scenarios for the commands of a program. */
