@@ -20,10 +20,11 @@ const PAGE = 200;
 
 /**
  * The first projection that differs from a recount of the actions and events: counts of sessions and
- * hours, searched words, and the lists by agent, tool, path, time and session. What changes during the
- * check is counted again, in one statement.
+ * hours, searched words, and the lists by agent, tool, path, time and session. Counts that change during
+ * the check are counted again, in one statement.
  */
 export async function checkProjections(ledger: Ledger): Promise<Problem | null> {
+  await ledger.catchUp();
   const what = await checkCounts(ledger) ?? await checkListings(ledger);
   return what === null ? null : { seq: null, what };
 }

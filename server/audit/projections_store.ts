@@ -1,17 +1,22 @@
 import type { Ledger, Row } from "../db/ledger.ts";
-import { countsAsDone } from "../db/ledger_migrations.ts";
+import { countsAsDone, doneBy } from "../db/ledger_migrations.ts";
 import { textOf } from "../db/texts.ts";
+
+// A check reads beside agents and other machines, so each statement compares only the rows that the
+// projection has followed in that state of the ledger.
 
 /** An index table with the columns that it lists. */
 export interface Listing {
   index: "action_index" | "audit_index";
   of: "actions" | "audit";
+  /** The column that rises in the order in which the index follows the rows. */
+  key: "number" | "seq";
   names: readonly string[];
 }
 
 export const LISTINGS: readonly Listing[] = [
-  { index: "action_index", of: "actions", names: ["agent", "tool", "path"] },
-  { index: "audit_index", of: "audit", names: ["at", "session_id"] },
+  { index: "action_index", of: "actions", key: "number", names: ["agent", "tool", "path"] },
+  { index: "audit_index", of: "audit", key: "seq", names: ["at", "session_id"] },
 ];
 
 /** The counts of one session, or of one hour, as the projections have them or as rows give them. */
@@ -44,16 +49,16 @@ const ACTIONS = `SELECT number, seq, CAST(session_id AS BLOB) AS session_id,
     EXISTS (SELECT 1 FROM actions_words_docsize WHERE id = actions.number) AS has_words
   FROM actions`;
 
-/** At most `limit` actions after `number`, when `actions_words` has every commit of now. */
+/** At most `limit` actions after `number` whose words are projected. */
 export async function listCounted(
   ledger: Ledger,
   number: number,
   limit: number,
 ): Promise<CountedAction[]> {
-  const sql = `${ACTIONS} WHERE number > ? AND project_id = ? ORDER BY number LIMIT ?`;
-  const rows = await ledger.caughtUp(
-    "actions_words",
-    () => ledger.all(sql, [number, ledger.project_id, limit]),
+  const rows = await ledger.all(
+    `${ACTIONS} WHERE number > ? AND number <= ${doneBy("words")} AND project_id = ?
+      ORDER BY number LIMIT ?`,
+    [number, ledger.project_id, limit],
   );
   return rows.map((row) => ({
     number: Number(row.number),
@@ -92,15 +97,12 @@ export async function recountSession(
     .map(([name, sql]) => `coalesce(sum(${sql}), 0) AS found_${name}`);
   const [row] = await ledger.all(
     `SELECT ${SESSION_NAMES.map((name) => `sessions.${name}`).join(", ")}, found.* FROM sessions,
-      (SELECT ${sums.join(", ")} FROM actions WHERE project_id = ?1 AND session_id = ?2) AS found
+      (SELECT ${sums.join(", ")} FROM actions
+        WHERE project_id = ?1 AND session_id = ?2 AND number <= ${doneBy("counts")}) AS found
       WHERE sessions.project_id = ?1 AND sessions.id = ?2`,
     [ledger.project_id, id],
   );
-  const found = countsOf(row!, SESSION_NAMES.map((name) => `found_${name}`));
-  const recount = Object.fromEntries(
-    SESSION_NAMES.map((name) => [name, found[`found_${name}`]!]),
-  );
-  return { counts: countsOf(row!, SESSION_NAMES), recount };
+  return { counts: countsOf(row!, SESSION_NAMES), recount: foundOf(row!, SESSION_NAMES) };
 }
 
 const HOUR_NAMES = ["n", "first_seq", "last_seq"];
@@ -122,23 +124,23 @@ export async function recountHour(
   ledger: Ledger,
   hour: string,
 ): Promise<{ counts: Counts | null; recount: Counts }> {
-  const [rows, found] = await ledger.caughtUp("daily_counts action_hours", () =>
-    Promise.all([
-      ledger.all(`${COUNTED_HOUR} WHERE project_id = ? AND hour = ?`, [ledger.project_id, hour]),
-      ledger.all(
-        `SELECT count(*) AS n, coalesce(min(seq), 0) AS first_seq, coalesce(max(seq), 0) AS last_seq
-          FROM actions WHERE project_id = ? AND substr(created_at, 1, 13) = ?`,
-        [ledger.project_id, hour],
-      ),
-    ]));
-  const counts = rows[0] ? countsOf(rows[0], HOUR_NAMES) : null;
-  return { counts, recount: countsOf(found[0]!, HOUR_NAMES) };
+  const [row] = await ledger.all(
+    `SELECT counted.*, found.* FROM
+      (SELECT count(*) AS found_n, coalesce(min(seq), 0) AS found_first_seq,
+        coalesce(max(seq), 0) AS found_last_seq FROM actions
+        WHERE project_id = ?1 AND substr(created_at, 1, 13) = ?2
+        AND number <= ${doneBy("counts")}) AS found
+      LEFT JOIN (${COUNTED_HOUR} WHERE project_id = ?1 AND hour = ?2) AS counted`,
+    [ledger.project_id, hour],
+  );
+  const counts = row!.hour === null ? null : countsOf(row!, HOUR_NAMES);
+  return { counts, recount: foundOf(row!, HOUR_NAMES) };
 }
 
 /** The first of these rows that a listing lacks; null if it has all of them. */
 export async function findUnlisted(
   ledger: Ledger,
-  { index, of, names }: Listing,
+  { index, of, key, names }: Listing,
   { after, last }: { after: number; last: number },
 ): Promise<number | null> {
   const missing = names.map((name) =>
@@ -148,7 +150,7 @@ export async function findUnlisted(
   );
   const [row] = await ledger.all(
     `SELECT seq FROM ${of} WHERE project_id = ? AND seq > ? AND seq <= ?
-      AND (${missing.join(" OR ")}) ORDER BY seq LIMIT 1`,
+      AND ${key} <= ${doneBy(index)} AND (${missing.join(" OR ")}) ORDER BY seq LIMIT 1`,
     [ledger.project_id, after, last],
   );
   return row ? Number(row.seq) : null;
@@ -196,4 +198,8 @@ export async function listEntries(
 
 function countsOf(row: Row, names: readonly string[]): Counts {
   return Object.fromEntries(names.map((name) => [name, Number(row[name])]));
+}
+
+function foundOf(row: Row, names: readonly string[]): Counts {
+  return Object.fromEntries(names.map((name) => [name, Number(row[`found_${name}`])]));
 }

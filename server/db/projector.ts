@@ -31,6 +31,8 @@ export class Projector {
   /** The commits that each projection has followed. */
   readonly #reached = new Map<string, number>();
   #waiting: Waiting[] = [];
+  /** What is current for the read whose queries begin now. */
+  #current: readonly string[] | null = null;
   #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
   #running: Promise<void> | null = null;
   #closed = false;
@@ -51,7 +53,10 @@ export class Projector {
    * later commit. Its queries must begin in that call. @throws GateError `unavailable`
    */
   read<T>(sql: string, read: () => Promise<T>): Promise<T> {
-    return this.#after(projectionsOf(sql), read);
+    const needed = projectionsOf(sql);
+    return this.#current === null
+      ? this.#after(needed, read)
+      : this.#within(this.#current, needed, read);
   }
 
   /** Returns when all projections have every commit of now. @throws GateError `unavailable` */
@@ -68,15 +73,37 @@ export class Projector {
   }
 
   #after<T>(needed: readonly string[], read: () => Promise<T>): Promise<T> {
-    if (this.#areCurrent(needed)) return read();
+    if (this.#areCurrent(needed)) return this.#begin(needed, read);
     return new Promise((resolve, reject) => {
       this.#waiting.push({
         needed,
-        read: () => read().then(resolve, reject),
+        read: () => this.#begin(needed, read).then(resolve, reject),
         fail: reject,
       });
       this.#running ??= this.#run().finally(() => this.#running = null);
     });
+  }
+
+  #begin<T>(needed: readonly string[], read: () => Promise<T>): Promise<T> {
+    this.#current = needed;
+    try {
+      return read();
+    } finally {
+      this.#current = null;
+    }
+  }
+
+  /** A query of a read that has waited. If it waited itself, a commit could come in between. */
+  #within<T>(
+    current: readonly string[],
+    needed: readonly string[],
+    read: () => Promise<T>,
+  ): Promise<T> {
+    const lacking = needed.filter((name) => !current.includes(name));
+    if (lacking.length === 0) return read();
+    return Promise.reject(
+      new Error(`Cannot read: this read does not wait for ${lacking.join(", ")}`),
+    );
   }
 
   #areCurrent(names: readonly string[]): boolean {
@@ -116,11 +143,13 @@ export class Projector {
     const wanted = new Set(this.#waiting.flatMap(({ needed }) => needed));
     const names = ALL_PROJECTIONS.filter((name) => wanted.has(name) && !this.#areCurrent([name]));
     const statements = projectSome(names);
+    // Another machine's commits may be noted during the write.
+    const noted = this.#noted;
     // On a full disk the rows stay in memory, so that people can still read.
     const rows = await write(statements).catch(() => write(statements, { is_held: true }));
     for (const [at, name] of names.entries()) {
       const isBehind = Number(rows[2 * at + 1]![0]?.is_behind ?? 0) === 1;
-      if (!isBehind) this.#reached.set(name, this.#noted);
+      if (!isBehind) this.#reached.set(name, noted);
     }
     const ready = this.#waiting.filter(({ needed }) => this.#areCurrent(needed));
     this.#waiting = this.#waiting.filter((waiting) => !ready.includes(waiting));

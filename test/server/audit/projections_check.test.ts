@@ -1,4 +1,8 @@
-import { expect, test } from "vitest";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { checkProjections } from "../../../server/audit/projections_check.ts";
+import { Database } from "../../../server/db/database.ts";
+import type { Ledger } from "../../../server/db/ledger.ts";
 import type { TestGate } from "../../helpers.ts";
 import { openGate, reviewer } from "../actions/harness.ts";
 
@@ -32,6 +36,32 @@ test("projections that follow the actions equal a recount, also while agents wor
   for (const result of await checks) expect(result).toMatchObject({ ok: true, problem: null });
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true, problem: null });
 });
+
+test("a commit before any query of the check is no fault, although no projection has followed it", async () => {
+  const { gate } = await openBusy();
+  const { ledger } = gate.project;
+  const database = await Database.open(join(gate.home, "projects", "test", "ledger.db"));
+  onTestFinished(() => database.close());
+  let n = 0;
+  const busy: Pick<Ledger, "project_id" | "head" | "all" | "catchUp"> = {
+    project_id: ledger.project_id,
+    head: { ...ledger.head, seq: ledger.head.seq + 1_000 },
+    catchUp: () => ledger.catchUp(),
+    async all(sql, args) {
+      const copy = { sql: COPY, args: [`copy${n}`, 1_000 + n++] };
+      await ledger.commit({ statements: [copy], events: [] });
+      return await database.all(sql, args);
+    },
+  };
+  expect(await checkProjections(busy as Ledger)).toBe(null);
+  expect(n).toBeGreaterThan(10);
+  expect(await checkProjections(ledger)).toBe(null);
+});
+
+const COPY = `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
+    execution, decision, risk, reversible, digest, created_at)
+  SELECT project_id, ?, ?, root, session_id, agent, tool, path, 'pending', execution, decision, risk,
+    0, '', created_at FROM actions ORDER BY number LIMIT 1`;
 
 test.each([
   ["UPDATE sessions SET done_count = 7", /has the done_count 7, but a recount gives \d$/],

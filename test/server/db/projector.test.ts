@@ -25,7 +25,7 @@ async function numbers(gate: TestGate) {
   };
 }
 
-/** Statements that insert copies of the first action. */
+/** Statements that insert copies of the action with that id. */
 function copiesOf(id: string, from: number, to: number) {
   return Array.from({ length: to - from }, (_, n) => ({
     sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
@@ -113,6 +113,15 @@ test("no commit comes between the queries of one read, however many wait", async
   // It read in between, and starved neither the writers nor itself.
   expect(new Set(seen).size).toBeGreaterThan(5);
   expect(await ledger.all(count("action_index WHERE name = 'tool'"))).toEqual([{ n: 201 }]);
+});
+
+test("a query in a read waits for nothing more: what the read did not name is refused", async () => {
+  const { gate } = await openGate(ASK);
+  const { ledger } = gate.project;
+  const words = () => ledger.all(count("actions_words"));
+  await expect(ledger.caughtUp("action_index", words)).rejects.toThrow(/does not wait for words/);
+  expect(await ledger.caughtUp("action_index actions_words", words)).toEqual([{ n: 0 }]);
+  expect(await ledger.caughtUp("actions_words", words)).toEqual([{ n: 0 }]);
 });
 
 test("while the disk is full, people read what is counted, listed and found", async () => {
