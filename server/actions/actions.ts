@@ -10,7 +10,7 @@ import {
   loadAction,
 } from "./context.ts";
 import type { AuditEvent } from "../evidence/schema.ts";
-import { hearOthers } from "./execute/hear_others.ts";
+import { Others } from "./execute/others.ts";
 import { countApprovals, describeApprovals, listApprovals } from "./review/approvals.ts";
 import { listEscalations, Notices } from "./review/notices.ts";
 import type { Escalation, RoutedApproval } from "./review/schema.ts";
@@ -76,14 +76,20 @@ export class Actions {
   readonly #services: ActionServices;
   readonly #context: ActionContext;
   readonly #deadlines: DeadlineQueue;
+  readonly #others: Others;
   readonly #waiters: Waiters;
 
   constructor(services: ActionServices) {
     this.#services = services;
+    this.#others = new Others(services, {
+      execute: (row) => executeApproved(this.#context, row),
+      schedule: (at) => this.#deadlines.schedule(at),
+    });
     this.#deadlines = new DeadlineQueue(services.environment, [
       new Expiry(services),
       new Notices(services),
       new Abandoned(services, (row) => this.#recover(row)),
+      this.#others,
       { run: () => services.blocks.endDue(), next: () => services.blocks.nextEnd() },
     ]);
     services.blocks.onAdded((expires_at) => this.#deadlines.schedule(expires_at));
@@ -125,7 +131,7 @@ export class Actions {
 
   /** Takes over what other machines that share the ledger have committed. Returns at once. */
   hear(events: readonly AuditEvent[]): void {
-    hearOthers(this.#context, events);
+    this.#others.hear(events);
   }
 
   /** Looks at the guarded files if a command runs: an agent makes contact, begins or ends. */

@@ -121,10 +121,12 @@ export class Tail {
   async #deliver(events: readonly AuditEvent[]): Promise<void> {
     const last = events.at(-1);
     if (!last) return;
-    const others = events.filter(({ seq }) => !this.#own.delete(seq));
+    const others = events.filter(({ seq }) => !this.#own.has(seq));
     if (others.length > 0) this.#hasOthers = true;
-    this.#seq = last.seq;
+    // What cannot be delivered now comes again with the next request.
     await this.#options.deliver(events, others);
+    this.#seq = last.seq;
+    for (const { seq } of events) this.#own.delete(seq);
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import {
   ask,
   contentOf,
@@ -51,6 +51,30 @@ test("an agent that waits hears of an approval on another machine within a secon
   const waiting = ask(first, "POST", `/api/actions/${held.id}/wait`, { timeout_ms: 30_000 });
   expect((await ask(second, "POST", `/api/actions/${held.id}/approve`, {})).status).toBe(200);
   expect((await waiting).body).toMatchObject({ execution: "succeeded" });
+});
+
+test("an approval elsewhere that cannot be taken up at once is taken up again, once", async () => {
+  const { first, second } = await stageTwoMachines();
+  const { body: held } = await write(first, "held/a.txt");
+  const { ledger } = first.project;
+  const all = ledger.all.bind(ledger);
+  let failures = 2;
+  const errors = () => first.logs.filter(({ level }) => level === "error");
+  const spy = vi.spyOn(ledger, "all").mockImplementation((sql, args) =>
+    args?.includes(held.id) && failures-- > 0
+      ? Promise.reject(new Error("the disk sleeps"))
+      : all(sql, args)
+  );
+  onTestFinished(() => spy.mockRestore());
+  expect((await ask(second, "POST", `/api/actions/${held.id}/approve`, {})).status).toBe(200);
+  for (const failed of [1, 2]) {
+    await vi.waitFor(() => expect(errors()).toHaveLength(failed), soon);
+    first.clock.advance(1_000);
+  }
+  await vi.waitFor(() => expect(contentOf(first, "held/a.txt")).toBe("held/a.txt"), soon);
+  expect(errors()).toHaveLength(2);
+  const events = await second.audit();
+  expect(events.filter(({ type }) => type === "action.started")).toHaveLength(1);
 });
 
 test("both machines write, and each executes its own actions", async () => {
