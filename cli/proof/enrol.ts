@@ -8,6 +8,7 @@ import type { Io } from "../io.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { describeKey, takeBack } from "./describe.ts";
 import { createMemberLink, findMember, logIn, readMemberLink } from "./member_link.ts";
+import { nativeScrypt } from "./native_scrypt.ts";
 import { type PassphraseOptions, Passphrases } from "./passphrases.ts";
 import { quote } from "../../server/shown/quote.ts";
 import { openReview, Prover, readProof } from "./prover.ts";
@@ -107,7 +108,11 @@ async function enrol(
 ): Promise<ProofStatus> {
   const passphrase = await passphrases.readNew();
   const salt = createSalt();
-  const { public_key } = await derivePassphraseKey(passphrase, { salt, scrypt: SCRYPT });
+  const { public_key } = await derivePassphraseKey(passphrase, {
+    salt,
+    scrypt: SCRYPT,
+    run: nativeScrypt,
+  });
   const invited = link && await signInvited(link.seed, { ...link, public_key });
   const json = {
     kind: "passphrase" as const,

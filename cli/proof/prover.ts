@@ -9,6 +9,7 @@ import { connect, type Connection, openConnection } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
+import { nativeScrypt } from "./native_scrypt.ts";
 import { type PassphraseOptions, Passphrases } from "./passphrases.ts";
 
 /** Options of a connection that may decide. */
@@ -111,7 +112,11 @@ async function findKey(
   typed: string,
 ): Promise<Omit<Unlocked, "until"> | null> {
   for (const { key_id, public_key, salt, scrypt } of keys) {
-    const key = await derivePassphraseKey(typed, { salt: salt!, scrypt: scrypt! });
+    const key = await derivePassphraseKey(typed, {
+      salt: salt!,
+      scrypt: scrypt!,
+      run: nativeScrypt,
+    });
     if (key.public_key === public_key) return { key_id, key };
   }
   return null;

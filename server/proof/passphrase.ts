@@ -15,12 +15,21 @@ const SEED_BYTES = 32;
 const SLICE_MS = 4;
 const SPARE_MEMORY = 4 * 1024 * 1024;
 
+/** Runs scrypt (RFC 7914) over a passphrase and a salt; the result has `dkLen` bytes. */
+export type ScryptRun = (
+  passphrase: string,
+  salt: Uint8Array,
+  options: Scrypt & { dkLen: number; maxmem: number },
+) => Promise<Uint8Array>;
+
 /** The public parameters of a passphrase's key. */
 export interface Derivation {
   salt: string;
   scrypt: Scrypt;
   /** Receives the finished part, from 0 to 1. */
   onProgress?: (part: number) => void;
+  /** What runs scrypt; without it JavaScript, which yields to the event loop meanwhile. */
+  run?: ScryptRun;
 }
 
 /** The passphrase as it is used: NFKC, because keyboards write one character in several ways. */
@@ -42,12 +51,12 @@ export function createSalt(): string {
 
 /**
  * The Ed25519 key of a passphrase: the same passphrase and salt give the same key on every runtime.
- * It takes about half a second and yields to the event loop meanwhile.
+ * It takes about half a second.
  * @throws RangeError for parameters that make guessing cheaper than `SCRYPT`
  */
 export async function derivePassphraseKey(
   passphrase: string,
-  { salt, scrypt, onProgress }: Derivation,
+  { salt, scrypt, onProgress, run }: Derivation,
 ): Promise<SigningKey> {
   const { N, r, p } = scrypt;
   if (N < SCRYPT.N || r < SCRYPT.r || p < SCRYPT.p) {
@@ -60,8 +69,9 @@ export async function derivePassphraseKey(
   const given = normalizePassphrase(passphrase);
   const maxmem = 128 * r * (N + p) + SPARE_MEMORY;
   const shown = onProgress && { onProgress, asyncTick: SLICE_MS };
-  const options = { N, r, p, dkLen: SEED_BYTES, maxmem, ...shown };
-  const seed = await scryptAsync(given, salted, options);
+  const options = { N, r, p, dkLen: SEED_BYTES, maxmem };
+  const seed = await (run?.(given, salted, options) ??
+    scryptAsync(given, salted, { ...options, ...shown }));
   try {
     return await signingKeyOf(seed);
   } finally {

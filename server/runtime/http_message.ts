@@ -206,13 +206,20 @@ export async function writeResponse(
       if (response.writableLength > 0) cutUnlessTaken(response, limits.write_ms);
     }
   } catch {
-    // The headers are sent: closing is the only way to show that the answer is incomplete.
-    response.destroy();
+    // The headers may be sent: closing is the only way to show that the answer is incomplete.
+    cutOff(response);
   }
 }
 
+/** Closes the connection without any further byte. */
+export function cutOff(response: ServerResponse): void {
+  // Bun answers `200 OK` when a response is destroyed before its headers are sent.
+  response.socket?.destroy();
+  response.destroy();
+}
+
 function cutUnlessTaken(response: ServerResponse, write_ms: number): void {
-  const cut = setTimeout(() => response.destroy(), write_ms);
+  const cut = setTimeout(() => cutOff(response), write_ms);
   response.on("close", () => clearTimeout(cut));
 }
 
@@ -253,7 +260,7 @@ async function pump(
 
 function drained(response: ServerResponse, write_ms: number): Promise<void> {
   return new Promise((resolve) => {
-    const cut = setTimeout(() => response.destroy(), write_ms);
+    const cut = setTimeout(() => cutOff(response), write_ms);
     const done = () => {
       clearTimeout(cut);
       response.off("drain", done);

@@ -33,7 +33,11 @@ export function selfCommand(): SelfCommand {
   const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
   if ("Deno" in globalThis) return { command, args: [...DENO_RUN, main] };
   if ("Bun" in globalThis) return { command, args: ["run", main] };
-  return { command, args: [fileURLToPath(new URL("../../dist/node/gate.mjs", import.meta.url))] };
+  // Node cannot run the source. What is shipped starts four times as fast as the bundle.
+  const [shipped, bundle] = ["bin/gate", "node/gate.mjs"].map((path) =>
+    fileURLToPath(new URL(`../../dist/${path}`, import.meta.url))
+  );
+  return existsSync(shipped!) ? { command: shipped!, args: [] } : { command, args: [bundle!] };
 }
 
 /** How the relay of a sandbox starts: `{}` stands for the folder in which its files are shown. */
@@ -44,8 +48,8 @@ export interface RelayStart {
 
 /** The start of the relay by this program; null if it cannot be shown in a sandbox. */
 export function relayStart(): RelayStart | null {
-  const program = { name: "program", from: process.execPath };
-  const { args } = selfCommand();
+  const { command, args } = selfCommand();
+  const program = { name: "program", from: command };
   if (args.length === 0) return { files: [program], words: ["{}/program", "sandbox-relay"] };
   if ("Deno" in globalThis || "Bun" in globalThis) {
     const files = ["relay.ts", "relay_main.ts"].map((name) => (

@@ -13,6 +13,7 @@ import {
   BodyBudget,
   BodyReader,
   ClientPresence,
+  cutOff,
   rejectRest,
   type ResponseLimits,
   writeResponse,
@@ -189,7 +190,7 @@ async function handle(
     await rejectRest(request, response, timeouts);
     await writeResponse(response, answer, raw, timeouts);
   } catch {
-    response.destroy();
+    cutOff(response);
   } finally {
     body.release();
   }

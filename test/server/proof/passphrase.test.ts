@@ -6,6 +6,7 @@ import {
   refusePassphrase,
   SCRYPT,
 } from "../../../server/proof/passphrase.ts";
+import { nativeScrypt } from "../../../cli/proof/native_scrypt.ts";
 
 const SALT = "c2FsdHNhbHRzYWx0c2FsdA";
 const GIVEN = { salt: SALT, scrypt: SCRYPT };
@@ -15,8 +16,11 @@ test("the cost is what the design asks for", () => {
   expect(SCRYPT).toEqual({ N: 131_072, r: 8, p: 1 });
 });
 
-test("the seed is scrypt's, so that another program can derive the same key", async () => {
-  const key = await derivePassphraseKey("correct horse", GIVEN);
+test.each([
+  ["in JavaScript", undefined],
+  ["in the runtime", nativeScrypt],
+])("%s the seed is scrypt's, so that another program can derive the same key", async (_, run) => {
+  const key = await derivePassphraseKey("correct horse", { ...GIVEN, run });
   const options = { ...SCRYPT, maxmem: 160 * 1024 * 1024 };
   const seed = scryptSync("correct horse", Buffer.from(SALT, "base64url"), 32, options);
   const jwk = { kty: "OKP", crv: "Ed25519", d: seed.toString("base64url"), x: key.public_key };
