@@ -16,8 +16,68 @@ export interface Usage {
   isNear: boolean;
 }
 
-/** Looks at this process and all below it. Reads `/proc`, so it knows only Linux. */
-export function usageOf(pid: number, { processes, memory_bytes }: ProcessLimits): Usage {
+/** After this time each process is looked at, whatever the machine's totals say. */
+const AT_MOST_MS = 1_000;
+
+/**
+ * Looks at this process and all below it, as often as it is asked. A look at each process costs about
+ * a hundred times as much as one at the machine's totals, so a look ends at these if they leave no
+ * room for a breach. Reads `/proc`, so it knows only Linux.
+ */
+export class UsageWatch {
+  readonly #pid: number;
+  readonly #limits: ProcessLimits;
+  readonly #totals: () => Totals;
+  readonly #now: () => number;
+  #tasks: number;
+  #looked_at: number;
+  #is_near = false;
+
+  constructor(
+    pid: number,
+    limits: ProcessLimits,
+    { totals = totalsOfMachine, now = () => performance.now() } = {},
+  ) {
+    this.#pid = pid;
+    this.#limits = limits;
+    this.#totals = totals;
+    this.#now = now;
+    this.#tasks = totals().tasks;
+    this.#looked_at = now();
+  }
+
+  look(): Usage {
+    const { tasks, memory_bytes } = this.#totals();
+    const grown = tasks - this.#tasks;
+    const isCalm = !this.#is_near && grown < this.#limits.processes * NEAR &&
+      memory_bytes <= this.#limits.memory_bytes && this.#now() - this.#looked_at < AT_MOST_MS;
+    if (isCalm) return { breach: null, isNear: false };
+    const usage = usageOf(this.#pid, this.#limits);
+    this.#tasks = tasks;
+    this.#looked_at = this.#now();
+    this.#is_near = usage.isNear;
+    return usage;
+  }
+}
+
+/** Upper bounds for the processes of a command and for their memory. */
+export interface Totals {
+  tasks: number;
+  memory_bytes: number;
+}
+
+/** All threads of the machine and the memory of its programs; infinite where the kernel does not tell. */
+export function totalsOfMachine(): Totals {
+  const told = read("/proc/meminfo");
+  const bytes = (name: string) =>
+    Number(new RegExp(`^${name}: +(\\d+) kB$`, "m").exec(told)?.[1] ?? Infinity) * 1024;
+  return {
+    tasks: Number(/\/(\d+) /.exec(read("/proc/loadavg"))?.[1] ?? 0) || Infinity,
+    memory_bytes: bytes("AnonPages") + bytes("Mapped"),
+  };
+}
+
+function usageOf(pid: number, { processes, memory_bytes }: ProcessLimits): Usage {
   const found = [pid];
   for (const one of found) {
     found.push(...childrenOf(one));

@@ -5,7 +5,7 @@ import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
-import { type ProcessLimits, usageOf } from "./process_limits.ts";
+import { type ProcessLimits, UsageWatch } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
 import { ownUid } from "./self.ts";
 
@@ -164,8 +164,9 @@ class Run {
   #watch(limits: ProcessLimits): void {
     const { pid } = this.#job;
     if (pid === undefined) return;
+    const watch = new UsageWatch(pid, limits);
     const look = () => {
-      const { breach, isNear } = usageOf(pid, limits);
+      const { breach, isNear } = watch.look();
       if (breach !== null) return this.#stop(`${breach}: it was stopped`, "SIGKILL");
       this.#watching = setTimeout(look, isNear ? WATCH_CLOSELY_MS : WATCH_MS);
     };
