@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
+import { systemProgram } from "../../server/runtime/system_program.ts";
 import { type Client, unwrap } from "../../server/client.ts";
 import type { Io } from "../io.ts";
 import { print, say } from "../terminal/output.ts";
@@ -27,8 +28,9 @@ export async function showLink(io: Io, url: string, open: boolean): Promise<void
 /** Opens an address in the user's browser; false if the program cannot be started. */
 function openInBrowser(io: Io, url: string): Promise<boolean> {
   const [command, ...args] = opener(io);
+  if (command === null) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const child = spawn(command!, [...args, url], { detached: true, stdio: "ignore" });
+    const child = spawn(command, [...args, url], { detached: true, stdio: "ignore" });
     child.on("error", () => resolve(false));
     child.on("spawn", () => {
       child.unref();
@@ -37,9 +39,10 @@ function openInBrowser(io: Io, url: string): Promise<boolean> {
   });
 }
 
-function opener(io: Io): string[] {
+/** The link lets its reader approve, so no program of a folder of PATH that an agent may write gets it. */
+function opener(io: Io): [string | null, ...string[]] {
   if (io.env.BROWSER) return [io.env.BROWSER];
-  if (platform() === "darwin") return ["open"];
+  if (platform() === "darwin") return [systemProgram("open")];
   if (platform() === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
-  return ["xdg-open"];
+  return [systemProgram("xdg-open")];
 }

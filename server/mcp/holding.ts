@@ -65,16 +65,21 @@ export class Holding {
    */
   async submit(input: SubmitInput, place: SubmitPlace, call: Call): Promise<Submitted> {
     const until = untilOf(call, this.#options.now);
-    const done = await this.#submitOnce(input, place, { call, until });
-    const isLost = this.#options.runs.takeUnbuildable(done.id);
-    return isLost ? await this.#submitOnce(input, place, { call, until }) : done;
+    return await this.#again(await this.#submitOnce(input, place, { call, until }), call, until);
+  }
+
+  /** As `submit` says, for an action of this connection that is over. */
+  async #again(done: Submitted, call: Call, until: number): Promise<Submitted> {
+    const own = this.#options.runs.takeUnbuildable(done.id) ? this.#own.find(done.id) : null;
+    return own ? await this.#submitOnce(own.input, own.place, { call, until }) : done;
   }
 
   async #submitOnce(
     input: SubmitInput,
-    { project, session }: SubmitPlace,
+    place: SubmitPlace,
     { call, until }: { call: Call; until: number },
   ): Promise<Submitted> {
+    const { project, session } = place;
     const { link, now } = this.#options;
     const json = { ...input, wait_ms: 0 };
     refuseTooLarge(json);
@@ -85,17 +90,21 @@ export class Holding {
         session,
         until: now() + SUBMIT_MS,
         signal: call.signal,
-        recover: this.#own.finder(input, now()),
+        recover: this.#own.finder({ input, place }, now()),
       },
     );
-    this.#own.note(first.id);
+    this.#own.note(first.id, { input, place });
     return await this.#untilSettled(first, until, { ...call, session });
   }
 
-  /** Continues to wait for an action of the session with this secret. */
+  /**
+   * Continues to wait for an action of the session with this secret. It may be submitted again, as
+   * `submit` says.
+   */
   async resume(action_id: string, call: SessionCall): Promise<Submitted> {
     const until = untilOf(call, this.#options.now);
-    return await this.#untilSettled(await this.look(action_id, call), until, call);
+    const done = await this.#untilSettled(await this.look(action_id, call), until, call);
+    return await this.#again(done, call, until);
   }
 
   /** The action in its present state. */
@@ -185,20 +194,35 @@ export class Holding {
 const MOST_NOTED = 1_000;
 const LOOK_BACK = "100";
 
+/** A submission as it was sent. */
+interface OwnAction {
+  input: SubmitInput;
+  place: SubmitPlace;
+}
+
 /**
- * The ids of actions that this connection submitted. When the daemon ends before it answers, the
+ * The actions that this connection submitted. When the daemon ends before it answers, the
  * submission is looked up in its session before it is sent again. That costs one query after a crash;
  * an idempotency key would cost two commits for each call.
  */
 class OwnActions {
-  readonly #noted = new LRUCache<string, true>({ max: MOST_NOTED });
+  readonly #noted = new LRUCache<string, OwnAction | true>({ max: MOST_NOTED });
 
-  note(action_id: string): void {
-    this.#noted.set(action_id, true);
+  /** Only a command is ever sent again; the content of a file would fill the memory. */
+  note(action_id: string, own: OwnAction): void {
+    const isCommand = toolOf(own.input.tool).shows === "command";
+    this.#noted.set(action_id, isCommand ? own : true);
+  }
+
+  /** The command of this action; null if it is none of this connection. */
+  find(action_id: string): OwnAction | null {
+    const own = this.#noted.get(action_id) ?? true;
+    return own === true ? null : own;
   }
 
   /** Finds the action of a submission that was sent at `since`. */
-  finder(input: SubmitInput, since: number): (client: Client) => Promise<Submitted | null> {
+  finder(own: OwnAction, since: number): (client: Client) => Promise<Submitted | null> {
+    const { input } = own;
     return async (client) => {
       // A read can simply be sent again.
       if (toolOf(input.tool).access === "read" || input.session_id === undefined) return null;
@@ -211,7 +235,7 @@ class OwnActions {
         hasInput(action, input.input)
       );
       if (!found) return null;
-      this.note(found.id);
+      this.note(found.id, own);
       return await unwrap(client.api.actions[":id"].wait.$post({
         param: { id: found.id },
         json: { timeout_ms: 0 },

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import process from "node:process";
+import { systemProgram } from "./system_program.ts";
 
 /** The id of this process. */
 export const OWN_PID = process.pid;
@@ -154,8 +155,10 @@ function powershell(script: string): string | null {
  * two gate processes read the same text.
  */
 function runProgram(command: string, args: string[]): string | null {
+  const program = systemProgram(command);
+  if (program === null) return null;
   return attempt(() =>
-    execFileSync(command, args, {
+    execFileSync(program, args, {
       encoding: "utf8",
       env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", "pipe", "ignore"],

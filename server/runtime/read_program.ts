@@ -1,5 +1,6 @@
 import { execFile, type ExecFileException } from "node:child_process";
 import process from "node:process";
+import { systemProgram } from "./system_program.ts";
 
 const MOST_BYTES = 16 * 1024 * 1024;
 const LIMIT_MS = 10_000;
@@ -20,6 +21,8 @@ export function readProgram(
   args: readonly string[],
   { cwd, timeout_ms = LIMIT_MS, is_partial = false }: ReadOptions = {},
 ): Promise<string | null> {
+  const program = systemProgram(command);
+  if (program === null) return Promise.resolve(null);
   return new Promise((resolve) => {
     const options = {
       cwd,
@@ -32,7 +35,7 @@ export function readProgram(
     const isUsable = (error: ExecFileException | null) =>
       error === null || (is_partial && typeof error.code === "number" && !error.killed);
     execFile(
-      command,
+      program,
       [...args],
       options,
       (error, output) => resolve(isUsable(error) ? output : null),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { LRUCache } from "lru-cache";
 import { commandEnvironment } from "./command_environment.ts";
+import { systemProgram } from "./system_program.ts";
 
 /** The names of all files in the commits of a repository, deleted ones and other branches included. */
 export interface History {
@@ -93,7 +94,9 @@ class HistoryReader implements History {
   }
 
   #start(args: readonly string[], stdin: "pipe" | null, timeout: number): ChildProcess {
-    const child = spawn("git", ["--git-dir", this.git, ...args], {
+    const program = systemProgram("git");
+    if (program === null) throw new Error("this machine has no git in its own folders");
+    const child = spawn(program, ["--git-dir", this.git, ...args], {
       cwd: this.git,
       stdio: [stdin ?? "ignore", "pipe", "ignore"],
       timeout: Math.max(1, Math.round(timeout)),

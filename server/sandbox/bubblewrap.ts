@@ -115,7 +115,7 @@ export function toolsIn(
   const named = INSTALLATIONS.map((name) => env[name] ?? "");
   const folders = [...(env["PATH"] ?? "").split(":"), ...named]
     .filter((folder) => folder.startsWith("/") && existsSync(folder))
-    .flatMap((folder) => [folder, realpathSync(folder)])
+    .flatMap((folder) => [folder, realpathSync.native(folder)])
     .map((folder) => /\/s?bin$/.test(folder) ? aroundOf(folder, user_home) : folder);
   return [...new Set(folders)]
     .filter((folder) => !isShown(folder, mounts) && !holdsMore(folder, mounts, user_home))

@@ -6,6 +6,7 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   unlinkSync,
@@ -47,13 +48,17 @@ export function privateFolders(
   return folders;
 }
 
-/** Removes what the sandboxes of earlier sessions left behind, in the background. */
-export function removePrivateFolders(gate_home: string): void {
+/** Removes what the sandboxes of all sessions but these left behind, in the background. */
+export function removePrivateFolders(gate_home: string, kept: ReadonlySet<string>): void {
+  const own = join(gate_home, "sandbox");
   const old = join(gate_home, `sandbox.${crypto.randomUUID().slice(0, 8)}`);
   try {
-    renameSync(join(gate_home, "sandbox"), old);
+    const names = readdirSync(own).filter((name) => !kept.has(name));
+    if (names.length === 0) return;
+    mkdirSync(old, { mode: 0o700 });
+    for (const name of names) renameSync(join(own, name), join(old, name));
   } catch {
-    return; // there is none
+    // Nothing ran in a sandbox yet, or the rest goes at the next start.
   }
   removeTree(old).catch(() => {});
 }

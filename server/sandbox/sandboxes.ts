@@ -14,7 +14,9 @@ import { removePrivateFolders } from "./private_folders.ts";
 import { whyNotOpenable } from "./openings.ts";
 import { copyProject, type ProjectCopy, removeCopy, whyNotCopied } from "./review/copy_project.ts";
 import { onCopy } from "./review/on_copy.ts";
+import { type Before, RunningCommands } from "./running.ts";
 import type { OpenWall, Walls } from "./schema.ts";
+import { searchedPrograms, shadowsSince } from "./shadows.ts";
 import {
   MAX_MOUNTS,
   outerGit,
@@ -37,20 +39,8 @@ export interface SandboxOrder {
   around: Surroundings;
   /** The folders of all projects. */
   projects: readonly string[];
-}
-
-/** The blocked and kept files at the start of a command. */
-interface Before {
-  judge: Judge;
-  folders: readonly string[];
-  paths: Set<string>;
-  /** The folders around these paths. */
-  around: Set<string>;
-  /** The folders that were kept as a whole. */
-  whole: readonly string[];
-  git: ReadonlyMap<string, GitState>;
-  /** The links among the paths, with their targets: no mount keeps a link in its place. */
-  links: ReadonlyMap<string, string>;
+  /** The values of PATH with which programs are found outside the sandbox. */
+  search_paths?: readonly string[];
 }
 
 /** The copy in which a command works, and when it started, in nanoseconds since 1970. */
@@ -65,7 +55,6 @@ export interface BuiltWalls {
   copy: ProjectCopy | null;
 }
 
-const MAX_RUNNING = 1_000;
 const NS_OF_A_MS = 1_000_000n;
 /** After walls could be built, the next commands are not tried on them for this time. */
 const TRIED_MS = 60_000;
@@ -79,7 +68,7 @@ export class Sandboxes {
   readonly #engine: () => Promise<SandboxEngine | null>;
   readonly #blocked = new BlockedFiles();
   readonly #judges = new WeakMap<CompiledPolicy, { key: string; judge: Judge }>();
-  readonly #running = new LRUCache<string, Before>({ max: MAX_RUNNING });
+  readonly #running: RunningCommands;
   readonly #copies = new Map<string, StartedCopy>();
   readonly #tried = new LRUCache<string, CompiledPolicy>({ max: MAX_TRIED, ttl: TRIED_MS });
 
@@ -87,7 +76,9 @@ export class Sandboxes {
   constructor(gate_home: string, engine: () => Promise<SandboxEngine | null>) {
     this.#gate_home = gate_home;
     this.#engine = engine;
-    removePrivateFolders(gate_home);
+    this.#running = new RunningCommands(gate_home);
+    const running = [...this.#running.all().values()].map(({ session_id }) => session_id);
+    removePrivateFolders(gate_home, new Set(running));
   }
 
   /**
@@ -96,29 +87,29 @@ export class Sandboxes {
    */
   async build(order: SandboxOrder & { action_id: string }): Promise<BuiltWalls> {
     const { around, action_id, sandbox, session_id } = order;
-    const { walls, found, looked, judge } = await this.#wallsOf(order).catch((error) => {
+    const { walls, found, looked } = await this.#wallsOf(order).catch((error) => {
       // The next submission is judged by the disk as it is now, so a person is asked then.
       this.#tried.clear();
       throw error;
     });
     const { roots } = around;
-    const before = {
-      judge,
+    const before = (folders: readonly string[]): Before => ({
+      ...{ session_id, folders },
       paths: new Set(found.map(({ path }) => path)),
-      around: new Set(found.flatMap(({ path }) => foldersAround(path))),
       whole: wholeIn(found),
+      git: this.#gitStates(folders),
       links: linksIn(found),
-    };
+      programs: searchedPrograms(order.search_paths ?? [], folders),
+    });
     if (!sandbox.held_back) {
-      this.#running.set(action_id, { ...before, folders: looked, git: this.#gitStates(looked) });
+      this.#running.start(action_id, before(looked));
       return { walls, copy: null };
     }
     const name = `${action_id}.${crypto.randomUUID().slice(0, 8)}`;
     const folder = join(this.#gate_home, "sandbox", session_id, "copies", name);
     const copy = await copyProject({ folder, roots, kept: keptIn(found) });
     // Blocked files in the copy are left out anyway.
-    const folders = looked.filter((one) => !roots.includes(one));
-    this.#running.set(action_id, { ...before, folders, git: this.#gitStates(folders) });
+    this.#running.start(action_id, before(looked.filter((one) => !roots.includes(one))));
     const mounts = onCopy(walls.mounts, copy, outerGit(roots));
     return { walls: { ...walls, mounts }, copy };
   }
@@ -202,24 +193,31 @@ export class Sandboxes {
 
   /**
    * The blocked and kept files that appeared since the command of this action started, outermost first,
-   * and what else it planted in folders of git. No folder is among them that held such a file at the
+   * what else it planted in folders of git, and programs that take the place of the machine's. The rules
+   * are those in force now. No folder is among them that held such a file at the
    * start, or that is kept in place of its parts.
    */
-  async appeared(action_id: string): Promise<Planted[]> {
-    const before = this.#running.get(action_id);
+  async appeared(
+    action_id: string,
+    { compiled, around }: Pick<SandboxOrder, "compiled" | "around">,
+  ): Promise<Planted[]> {
+    const before = this.#running.find(action_id);
     if (!before) return [];
-    this.#running.delete(action_id);
+    const judge = this.#judgeOf(compiled, around);
     const all = await Promise.all(
-      before.folders.map((folder) => this.#blocked.find(folder, before.judge)),
+      before.folders.map((folder) => this.#blocked.find(folder, judge)),
     );
+    const foldersBefore = new Set([...before.paths].flatMap(foldersAround));
     const found = all.flatMap((one) => one ?? []);
     const wholeNow = wholeIn(found);
     const few = [...before.paths].filter((path) => wholeNow.some((one) => isWithin(path, one)));
     const paths = [...found.filter(({ is_whole }) => !is_whole), ...partsBeside(few)]
       .map(({ path }) => path)
-      .filter((path) => !before.paths.has(path) && !before.around.has(path))
+      .filter((path) => !before.paths.has(path) && !foldersBefore.has(path))
       .filter((path) => !before.whole.some((one) => isWithin(path, one)));
-    const appeared = [...new Set(paths)].map((path): Planted => ({ path, instead: null }));
+    const shadows = shadowsSince(before.programs, before.folders);
+    const appeared = [...new Set([...paths, ...shadows])]
+      .map((path): Planted => ({ path, instead: null }));
     const planted = this.#gitFolders(before.folders)
       .flatMap((folder) => plantedIn(folder, before.git.get(folder)));
     const replaced = [...before.links].filter(([path, link]) => isReplaced(path, link))
@@ -251,9 +249,28 @@ export class Sandboxes {
     return whyNotOpenable(wall, { engine, judge, policy, roots, projects, user_home, gate_home });
   }
 
-  /** Forgets a command that did not start after all. */
-  withdraw(action_id: string): void {
-    this.#running.delete(action_id);
+  /**
+   * The programs that commands in the sandbox of a project with these folders, which still run, put in
+   * the place of the machine's, by the ids of their actions.
+   */
+  shadows(roots: readonly string[]): Map<string, Planted[]> {
+    const here = [...this.#running.all()].filter(([, { folders }]) =>
+      folders.some((folder) => roots.includes(folder))
+    );
+    return new Map(here.map(([id, { programs, folders }]) => [
+      id,
+      shadowsSince(programs, folders).map((path) => ({ path, instead: null })),
+    ]));
+  }
+
+  /** Whether this command runs in the sandbox, or did and its end was not looked at. */
+  knows(action_id: string): boolean {
+    return this.#running.find(action_id) !== null;
+  }
+
+  /** Forgets a command that has ended. */
+  end(action_id: string): void {
+    this.#running.end(action_id);
   }
 
   #judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {

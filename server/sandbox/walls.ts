@@ -79,16 +79,17 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
       copyPlainFile(name, "/tmp", own.tmp);
     }
   }
-  const open = openFolders(input).filter((one) => !roots.some((root) => isWithin(one, root)));
-  const looked = [...roots, ...outermost(open)];
+  const places = placesOf(input);
+  const further = places.open.filter((one) => !roots.some((root) => isWithin(one, root)));
+  const looked = [...roots, ...outermost(further)];
   const found = await findAll(input, looked);
   const before = [
     ...systemOf(engine, judge).filter(({ at }) => at !== "/tmp"),
     { at: "/tmp", as: "writable" as const, from: own.tmp },
-    ...aboveTmp([...topsOf(input), user_home]),
+    ...aboveTmp([...places.tops, user_home]),
     ...homeMounts(user_home, own.cache),
   ];
-  const own_mounts = projectMounts(input, found, before);
+  const own_mounts = projectMounts(input, places, found, before);
   if (!engine.can_mask) refuseMasks(own_mounts, roots);
   const mounts = [...before, ...own_mounts, ...openedFiles(input)];
   if (mounts.length > MAX_MOUNTS) {
@@ -215,12 +216,11 @@ async function findAll(input: WallsInput, folders: readonly string[]): Promise<F
 
 function projectMounts(
   input: WallsInput,
+  { git, tops }: Places,
   found: readonly Found[],
   before: readonly Mount[],
 ): Mount[] {
-  const { roots, gate_home } = input;
-  const git = outerGit(roots);
-  const tops = topsOf(input);
+  const { gate_home } = input;
   const isVisible = (path: string) =>
     tops.some((top) => isWithin(path, top)) ||
     before.some(({ at, as }) => as === "read_only" && isWithin(path, at));
@@ -262,14 +262,21 @@ function prefixOf(pattern: string, user_home: string): string {
   return literal.startsWith("~") ? user_home + literal.slice(1) : literal || "/";
 }
 
-/** The outermost folders that the command may write. */
-function topsOf(input: WallsInput): string[] {
-  return outermost([...input.roots, ...outerGit(input.roots), ...openFolders(input)]);
+/** The folders that the command may write. */
+interface Places {
+  /** Those of git that lie outside the project. */
+  git: string[];
+  /** Those that the policy or a person opened. */
+  open: string[];
+  /** The outermost ones, with the project's. */
+  tops: string[];
 }
 
-/** The folders outside the project that the command may write. */
-function openFolders(input: WallsInput): string[] {
-  return input.writable.map((path) => writablePath(path, input)).filter((one) => one !== null);
+function placesOf(input: WallsInput): Places {
+  const git = outerGit(input.roots);
+  const open = input.writable.map((path) => writablePath(path, input))
+    .filter((one) => one !== null);
+  return { git, open, tops: outermost([...input.roots, ...git, ...open]) };
 }
 
 /** The mounts about a found file: for a link, those about the file that it leads to. */
@@ -374,7 +381,7 @@ function isThere(path: string): boolean {
 
 function realOf(path: string): string | null {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return null;
   }

@@ -32,7 +32,7 @@ import { actorOf, transition } from "../transition.ts";
 import { failUnstarted } from "./execute.ts";
 import { runOf } from "./proved_run.ts";
 import { heldBackOf, startOnCopy } from "../held_changes/held_back.ts";
-import { endWalls, enterSide, wallsFor } from "./walled.ts";
+import { endWalls, enterSide, removeShadows, wallsFor } from "./walled.ts";
 
 /** Gives an approved command to the one process that claims it first. */
 export async function claim(
@@ -208,6 +208,8 @@ async function commitClaim(
   by: Claimer,
 ): Promise<ActionRow | null> {
   const { services } = context;
+  const isBehind = kept.decision?.sandbox ?? row.decision.sandbox;
+  if (!isBehind) await removeShadows(services);
   const guarded = await beginGuarding(services, row);
   let claimed: ActionRow | null = null;
   try {

@@ -28,6 +28,7 @@ import { BY_SYSTEM, eventOf, insertNew, transition } from "../transition.ts";
 import { insertIntents, type IntentRow, listIntents, settleIntents } from "./intents_store.ts";
 import { temporaryOf, whyNotRecoverable } from "./recoverable.ts";
 import { type Contents, type Outcome, recoverByFiles, recoverFailure } from "./recover.ts";
+import { endWalls } from "./walled.ts";
 
 /** A larger file is not returned to an agent. */
 export const MAX_READ_BYTES = 4 * 1024 * 1024;
@@ -155,7 +156,9 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
       const error = "The gate stopped while it ran: the outcome is unknown";
       await resumeGuarding(services, row);
       await services.sandboxes.dropCopy(row.id);
-      const guarded = await endGuarding(services, row);
+      const restored = await endGuarding(services, row);
+      // The process that claimed it may go on with it, and report.
+      const guarded = [...restored, ...await endWalls(services, row, { goes_on: true })];
       const effects = withGuarded(row, await effectsOf(services, row), guarded);
       return await finish(services, row, { execution: "unknown", error, intents: [] }, effects);
     }

@@ -13,6 +13,7 @@ import { endGuarding, withGuarded } from "../guarding/project_guard.ts";
 import type { Restored } from "../guarding/restore.ts";
 import { capOutput, withAsked } from "./command.ts";
 import { insertIntents, settleIntents } from "./intents_store.ts";
+import { endWalls } from "./walled.ts";
 
 /** The host's report on a call of its own tool. */
 export interface NativeOutcome {
@@ -80,7 +81,8 @@ export async function recoverNative(
   if (row.execution !== "running") return row;
   const found = await readChanges(services, row.plan!.changes);
   if (only_if_changed && !found.is_changed) return row;
-  return await finishNative(services, row, { outcome: null, by: BY_SYSTEM });
+  const removed = await endWalls(services, row);
+  return await finishNative(services, row, { outcome: null, by: BY_SYSTEM, removed });
 }
 
 /** Finishes the calls of a session that changed their files and were not reported. */

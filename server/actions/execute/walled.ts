@@ -10,7 +10,7 @@ import { openedOf } from "../../sandbox/openings.ts";
 import type { Lane } from "../../sandbox/lanes.ts";
 import type { BuiltWalls } from "../../sandbox/sandboxes.ts";
 import { refused, UnbuildableError } from "../../sandbox/walls.ts";
-import type { ActionServices } from "../context.ts";
+import { type ActionServices, loadAction } from "../context.ts";
 import { reportRemoved } from "../guarding/report.ts";
 import { restore, type Restored } from "../guarding/restore.ts";
 import { compare, type Difference } from "../guarding/snapshot.ts";
@@ -166,6 +166,9 @@ export async function wallsBehind(
     command: row.command!,
     cwd: row.cwd!,
     projects: await neighbours.roots(),
+    search_paths: [row.plan?.search_path, ownEnvironment()["PATH"]].filter((one) =>
+      one !== undefined
+    ),
   });
   return { ...built, sandbox };
 }
@@ -198,13 +201,41 @@ export async function sandboxFor(
 
 /**
  * Moves the files away that appeared while the command ran and that a rule blocks or keeps. Call it
- * after the guarded files were compared.
+ * after the guarded files were compared. With `goes_on` the command may still run, and is looked at
+ * again when it ends.
  */
-export async function endWalls(services: ActionServices, row: ActionRow): Promise<Restored[]> {
-  const { sandboxes, environment } = services;
-  const folder = join(environment.home, "quarantine", row.id);
+export async function endWalls(
+  services: ActionServices,
+  row: ActionRow,
+  { goes_on = false } = {},
+): Promise<Restored[]> {
+  const { sandboxes, config, sessions } = services;
+  if (!sandboxes.knows(row.id)) return [];
+  const { home_project } = await sessions.get(row.session_id);
+  const rules = await config.inForce(home_project ?? undefined);
+  const appeared = await sandboxes.appeared(row.id, rules);
+  if (!goes_on) sandboxes.end(row.id);
+  return await removePlanted(services, row, appeared);
+}
+
+/**
+ * Moves programs away that commands in the sandbox, which still run, put in the place of the machine's
+ * programs. A command that starts outside would run them.
+ */
+export async function removeShadows(services: ActionServices): Promise<void> {
+  for (const [id, planted] of services.sandboxes.shadows(services.roots)) {
+    if (planted.length > 0) await removePlanted(services, await loadAction(services, id), planted);
+  }
+}
+
+async function removePlanted(
+  services: ActionServices,
+  row: ActionRow,
+  planted: readonly Planted[],
+): Promise<Restored[]> {
+  const folder = join(services.environment.home, "quarantine", row.id);
   const removed: Restored[] = [];
-  for (const { path, instead } of await sandboxes.appeared(row.id)) {
+  for (const { path, instead } of planted) {
     const created = compare([{ path, deep: false }], new Map())[0];
     // Else it was removed with its folder, or by the comparison of the guarded files.
     if (!created) continue;

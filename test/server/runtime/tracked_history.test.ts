@@ -1,10 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import process from "node:process";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { openRepositories } from "../../../server/runtime/tracked_files.ts";
 import { historyOf } from "../../../server/runtime/tracked_history.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
 
 const SETTINGS = ["user.name=x", "user.email=x@example.com", "init.defaultBranch=main"];
 
@@ -126,4 +129,16 @@ test("a damaged repository has an unknown history until it is whole again", asyn
   renameSync(`${objects}-away`, objects);
   commit(root, "b");
   expect(await namesIn(root)).toEqual(["a", "b"]);
+});
+
+test("git is that of the machine, whatever PATH names first", async () => {
+  const root = createRepository("a");
+  const planted = mkdtempSync(join(tmpdir(), "gate-planted-"));
+  onTestFinished(() => rmSync(planted, { recursive: true, force: true }));
+  writeFileSync(join(planted, "git"), `#!/bin/sh\ntouch ${planted}/started\nexit 1\n`, {
+    mode: 0o755,
+  });
+  vi.stubEnv("PATH", `${planted}:${process.env["PATH"]}`);
+  expect(await namesIn(root)).toEqual(["a"]);
+  expect(existsSync(join(planted, "started"))).toBe(false);
 });

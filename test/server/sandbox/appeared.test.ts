@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 import type { SandboxEngine } from "../../../server/environment.ts";
 import { Sandboxes } from "../../../server/sandbox/sandboxes.ts";
@@ -24,10 +24,12 @@ const module = (name: string) => ({
 async function appearedBy(
   files: Record<string, string>,
   change: (stage: ReturnType<typeof createStage>) => void,
+  { restarts = false } = {},
 ): Promise<string[]> {
   const stage = createStage({ ...REPOSITORY, ...files });
   const { compiled, around, root, gate_home } = stage;
-  const sandboxes = new Sandboxes(gate_home, () => Promise.resolve(ENGINE));
+  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE));
+  const sandboxes = start();
   await sandboxes.build({
     ...{ action_id: "one", session_id: "session", command: "true", cwd: root },
     sandbox: { engine: "bubblewrap", network: "loopback", masked: [], writable: [] },
@@ -35,8 +37,12 @@ async function appearedBy(
     ...{ compiled, around, projects: [root] },
   });
   change(stage);
-  const found = await sandboxes.appeared("one");
-  return found.map(({ path }) => path.slice(join(root, ".git").length + 1));
+  const later = restarts ? start() : sandboxes;
+  const found = await later.appeared("one", { compiled, around });
+  later.end("one");
+  expect(later.knows("one")).toBe(false);
+  expect(await later.appeared("one", { compiled, around })).toEqual([]);
+  return found.map(({ path }) => relative(join(root, ".git"), path));
 }
 
 test("no number of new folders makes the folder of all submodules a new one", async () => {
@@ -105,4 +111,40 @@ test("settings of a submodule without a HEAD are new", async () => {
     stage.write(`${GIT}/modules/x/config`, "");
   });
   expect(appeared).toEqual(["modules/x/config"]);
+});
+
+test("what a command plants is found also if the daemon restarts meanwhile", async () => {
+  const files = {
+    ...module("lib"),
+    [`${GIT}/rebase-merge/git-rebase-todo`]: "exec old\n",
+    "home/user/project/.env": "KEY=1\n",
+    "home/user/project/a/secrets/x": "KEY=1\n",
+  };
+  const appeared = await appearedBy(files, (stage) => {
+    stage.write("home/user/project/b/.env", "");
+    stage.write("home/user/project/a/secrets/y", "");
+    stage.write("home/user/project/plain", "");
+    stage.write(`${GIT}/modules/lib/hooks/post-checkout`, "");
+    stage.write(`${GIT}/rebase-merge/git-rebase-todo`, "exec old\nexec new\n");
+  }, { restarts: true });
+  expect(appeared.toSorted())
+    .toEqual(["../b/.env", "modules/lib/hooks", "rebase-merge/git-rebase-todo"]);
+});
+
+test("a start keeps the private folders of commands that run, and no others", async () => {
+  const stage = createStage();
+  const { compiled, around, root, gate_home } = stage;
+  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE));
+  for (const session_id of ["running", "ended"]) {
+    const sandboxes = start();
+    await sandboxes.build({
+      ...{ action_id: `of ${session_id}`, session_id, command: "true", cwd: root },
+      sandbox: { engine: "bubblewrap", network: "loopback", masked: [], writable: [] },
+      opened: { hosts: [], writable: [], readable: [] },
+      ...{ compiled, around, projects: [root] },
+    });
+    if (session_id === "ended") sandboxes.end("of ended");
+  }
+  start();
+  expect(readdirSync(join(gate_home, "sandbox"))).toEqual(["running"]);
 });

@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import process from "node:process";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { engineOnce } from "../../../server/sandbox/engine.ts";
 import { policyTemplate } from "../../../server/policy/templates.ts";
 import { createTestGate } from "../../helpers.ts";
-import { connect } from "./agent.ts";
+import { connect, connectAgent } from "./agent.ts";
 import { ENGINE } from "./stage.ts";
 
 const FILES = { ".env": "KEY=SECRET\n", "src/a.txt": "one\n", "api/.env": "KEY=SECRET\n" };
@@ -16,6 +17,12 @@ const COMPUTED = "python3 -c \"open('src/b.txt','w').write('made'); " +
 
 const CREATES = "python3 -c \"import os; os.makedirs('new'); " +
   "[open('new/'+n, 'w').write('made') for n in ('.'+'env', 'x.p'+'em', 'plain')]\"";
+
+const PLANTS = "python3 -c \"import os; os.makedirs('.venv/bin'); os.chdir('.venv/bin')\n" +
+  "os.symlink(os.path.realpath('/usr/bin/python3'), 'python3')\n" +
+  "for n in ('pytest-x', 'git'): open(n, 'w').write('#!/bin/sh\\n'); os.chmod(n, 0o755)\"";
+
+afterEach(() => void vi.unstubAllEnvs());
 
 const sandboxed = { policies: policyTemplate("balanced"), files: FILES, sandbox: engineOnce() };
 
@@ -106,6 +113,38 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     expect(done).toMatchObject({ status: "approved", execution: "succeeded" });
     const { sandbox } = done.decision as { sandbox: unknown };
     expect(sandbox !== null).toBe(key !== "user.nickname");
+  });
+
+  test("a program in PATH that would start in the place of git is moved away, and told", async () => {
+    const gate = await createTestGate(sandboxed);
+    vi.stubEnv("PATH", `${gate.root}/.venv/bin:${process.env["PATH"]}`);
+    const run = await connect(gate);
+    const done = await run(PLANTS, { wait_ms: 15_000 });
+    expect(done).toMatchObject({ execution: "succeeded", decision: { sandbox: {} } });
+    expect(readdirSync(join(gate.root, ".venv/bin")).sort()).toEqual(["pytest-x", "python3"]);
+    expect(done.message).toContain(".venv/bin/git");
+  });
+
+  test("it is moved away before a command outside starts, while its own command runs", async () => {
+    const gate = await createTestGate(sandboxed);
+    vi.stubEnv("PATH", `${gate.root}/.venv/bin:${process.env["PATH"]}`);
+    const [run, other] = [await connect(gate), await connect(gate)];
+    const waits = `${PLANTS}; until [ -e src/go ]; do sleep 0.01; done`;
+    const planting = other(waits, { wait_ms: 30_000 });
+    const planted = join(gate.root, ".venv/bin/git");
+    await vi.waitFor(() => expect(existsSync(planted)).toBe(true), 60_000);
+    const outside = { outside_sandbox: true, reason: "the real git", wait_ms: 0 };
+    const held = await run("git fetch", outside);
+    expect(held.status).toBe("pending");
+    const { digest } = await (await gate.request("GET", `/api/actions/${held.action_id}`)).json();
+    const at = `/api/actions/${held.action_id}`;
+    const approved = await gate.request("POST", `${at}/approve`, { expected_digest: digest });
+    expect(approved.status).toBe(200);
+    const claim = await gate.request("POST", `${at}/claim`, { sandbox: true }, "reviewer");
+    expect(claim.status).toBe(200);
+    expect(existsSync(planted)).toBe(false);
+    writeFileSync(join(gate.root, "src/go"), "");
+    expect(await planting).toMatchObject({ execution: "succeeded" });
   });
 
   test("packages of the project that a rule allows by name run in the sandbox", async () => {
@@ -327,31 +366,39 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     expect(existsSync(join(gate.root, "src/ran"))).toBe(false);
   });
 
-  test("a command whose walls became too many before it starts is asked about", async () => {
-    const gate = await createTestGate(sandboxed);
-    const run = await connect(gate);
-    const command = "python3 -c \"print('ra' + 'n')\"";
-    expect(await run(command, { wait_ms: 15_000 })).toMatchObject({ execution: "succeeded" });
-    // The next submission trusts the look of a moment ago; its claim looks anew.
-    for (let at = 0; at < 420; at++) {
-      mkdirSync(join(gate.root, `many/${at}`), { recursive: true });
-      writeFileSync(join(gate.root, `many/${at}/.env`), "KEY=SECRET\n");
-    }
-    const waiting = run(command, { wait_ms: 60_000 });
-    const { actions } = gate.project;
-    const held = await vi.waitFor(async () => {
-      const { items } = await actions.list({ status: "pending", limit: 10 });
-      expect(items).toHaveLength(1);
-      return items[0]!;
-    }, 30_000);
-    expect(held.decision).toMatchObject({ effect: "ask" });
-    expect(held.decision.reason).toContain("must be hidden or kept");
-    const { digest: expected_digest } = held;
-    await gate.request("POST", `/api/actions/${held.id}/reject`, { expected_digest, reason: "no" });
-    expect(await waiting).toMatchObject({ action_id: held.id, status: "rejected" });
-    const submitted = (await gate.audit()).filter(({ type }) => type === "action.submitted");
-    expect(submitted).toHaveLength(3);
-  });
+  test.each(["run_command", "await_action"])(
+    "a command whose walls became too many before it starts is asked about: %s",
+    async (by) => {
+      const gate = await createTestGate(sandboxed);
+      const { run, end } = await connectAgent(gate);
+      const command = "python3 -c \"print('ra' + 'n')\"";
+      expect(await run(command, { wait_ms: 15_000 })).toMatchObject({ execution: "succeeded" });
+      const isLater = by === "await_action";
+      const unstarted = isLater ? await run(command, { wait_ms: 0 }) : null;
+      // The next submission trusts the look of a moment ago; its claim looks anew.
+      for (let at = 0; at < 420; at++) {
+        mkdirSync(join(gate.root, `many/${at}`), { recursive: true });
+        writeFileSync(join(gate.root, `many/${at}/.env`), "KEY=SECRET\n");
+      }
+      const waiting = unstarted ? end(unstarted.action_id) : run(command, { wait_ms: 60_000 });
+      const { actions } = gate.project;
+      const held = await vi.waitFor(async () => {
+        const { items } = await actions.list({ status: "pending", limit: 10 });
+        expect(items).toHaveLength(1);
+        return items[0]!;
+      }, 30_000);
+      expect(held.decision).toMatchObject({ effect: "ask" });
+      expect(held.decision.reason).toContain("must be hidden or kept");
+      const { digest: expected_digest } = held;
+      await gate.request("POST", `/api/actions/${held.id}/reject`, {
+        expected_digest,
+        reason: "no",
+      });
+      expect(await waiting).toMatchObject({ action_id: held.id, status: "rejected" });
+      const submitted = (await gate.audit()).filter(({ type }) => type === "action.submitted");
+      expect(submitted).toHaveLength(3);
+    },
+  );
 
   test("a process that cannot start a sandbox does not get a command that needs one", async () => {
     const gate = await createTestGate({

@@ -1,0 +1,120 @@
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { LRUCache } from "lru-cache";
+import type { GitState } from "./git_state.ts";
+import type { SearchedPrograms } from "./shadows.ts";
+
+/** The blocked and kept files at the start of a command. */
+export interface Before {
+  session_id: string;
+  folders: readonly string[];
+  paths: ReadonlySet<string>;
+  /** The folders that were kept as a whole. */
+  whole: readonly string[];
+  git: ReadonlyMap<string, GitState>;
+  /** The links among the paths, with their targets: no mount keeps a link in its place. */
+  links: ReadonlyMap<string, string>;
+  programs: SearchedPrograms;
+}
+
+const MAX_RUNNING = 1_000;
+/** Longer than any command may run. */
+const KEPT_MS = 25 * 60 * 60 * 1000;
+
+/**
+ * What was there before each command that runs in the sandbox. It is also kept on the disk, because a
+ * command goes on while the daemon restarts.
+ */
+export class RunningCommands {
+  readonly #folder: string;
+  readonly #known = new LRUCache<string, Before>({ max: MAX_RUNNING });
+
+  /** Forgets what earlier daemons left of commands that cannot run any more. */
+  constructor(gate_home: string) {
+    this.#folder = join(gate_home, "run", "walls");
+    for (const name of namesIn(this.#folder)) {
+      const path = join(this.#folder, name);
+      if (Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { force: true });
+    }
+  }
+
+  /** @throws the error of the file system */
+  start(action_id: string, before: Before): void {
+    this.#known.set(action_id, before);
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    writeFileSync(this.#fileOf(action_id), textOf(before), { mode: 0o600 });
+  }
+
+  /** What was there before the command; null if it is not known to run in the sandbox. */
+  find(action_id: string): Before | null {
+    return this.#known.get(action_id) ?? this.#read(this.#fileOf(action_id));
+  }
+
+  end(action_id: string): void {
+    this.#known.delete(action_id);
+    try {
+      unlinkSync(this.#fileOf(action_id));
+    } catch {
+      // It ran outside.
+    }
+  }
+
+  /** The commands that run, by the ids of their actions. */
+  all(): Map<string, Before> {
+    const ids = namesIn(this.#folder).map((name) => name.replace(/\.json$/, ""));
+    return new Map(ids.flatMap((id) => {
+      const before = this.find(id);
+      return before === null ? [] : [[id, before]];
+    }));
+  }
+
+  #fileOf(action_id: string): string {
+    return join(this.#folder, `${action_id}.json`);
+  }
+
+  #read(path: string): Before | null {
+    try {
+      return beforeOf(readFileSync(path, "utf8"));
+    } catch {
+      return null; // there is none, or it was not written to its end
+    }
+  }
+}
+
+function textOf({ paths, git, links, programs, ...rest }: Before): string {
+  return JSON.stringify({
+    ...rest,
+    paths: [...paths],
+    git: [...git],
+    links: [...links],
+    programs: { ...programs, names: [...programs.names].map(([at, names]) => [at, [...names]]) },
+  });
+}
+
+function beforeOf(text: string): Before {
+  const { paths, git, links, programs, ...rest } = JSON.parse(text);
+  const names = programs.names.map(([at, all]: [string, string[]]) => [at, new Set(all)]);
+  return {
+    ...rest,
+    paths: new Set(paths),
+    git: new Map(git),
+    links: new Map(links),
+    programs: { ...programs, names: new Map(names) },
+  };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // nothing ran here yet
+  }
+}
