@@ -61,14 +61,19 @@ const listed = new LRUCache<string, { state: string; names: ReadonlySet<string> 
   sizeCalculation: ({ names }) => names.size + 1,
 });
 
-/** The names in a folder; none if there is no such folder. */
+/** The names in a folder, sorted, because runtimes differ in their order; none if it cannot be read. */
+export async function listNames(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(() => [])).sort();
+}
+
+/** The same names as a set, which is not read again while the folder is unchanged. */
 export async function readNames(folder: string): Promise<ReadonlySet<string>> {
   const before = await lstat(folder).catch(() => null);
   if (before === null) return new Set();
   const state = stateOf(before);
   const known = listed.get(folder);
   if (known?.state === state) return known.names;
-  const names = new Set(await readdir(folder).catch(() => []));
+  const names = new Set(await listNames(folder));
   if (Date.now() - before.mtimeMs > SETTLED_MS) listed.set(folder, { state, names });
   else listed.delete(folder);
   return names;

@@ -133,5 +133,6 @@ export function listDamaged(path: string): string[] {
   const prefix = `${basename(path)}.corrupt-`;
   return readdirSync(folder)
     .filter((name) => name.startsWith(prefix) && !/-(wal|shm)$/.test(name))
+    .sort()
     .map((name) => join(folder, name));
 }

@@ -1,7 +1,7 @@
-import { lstat, readdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { readJson, readNames } from "../files.ts";
+import { listNames, readJson, readNames } from "../files.ts";
 import type { AgentStatus } from "../schema.ts";
 import {
   type Agent,
@@ -34,7 +34,7 @@ export const CLAUDE_CODE: Agent = {
   async find(around) {
     const root = around.env.CLAUDE_CONFIG_DIR || join(around.home, ".claude");
     const folder = join(root, "sessions");
-    const names = await readdir(folder).catch(() => []);
+    const names = await listNames(folder);
     const found = await Promise.all(
       names.filter((name) => /^\d+\.json$/.test(name)).slice(0, MOST_FILES)
         .map((name) => sessionIn(join(folder, name), root, around)),
@@ -103,7 +103,7 @@ async function withSubagents(sessions: readonly FoundSession[]): Promise<FoundSe
 
 /** Each subagent has a record of its own, and a note of its kind. */
 async function subagentsIn(folder: string): Promise<Subagent[]> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => SUBAGENT.test(name));
+  const names = (await listNames(folder)).filter((name) => SUBAGENT.test(name));
   return await Promise.all(
     names.slice(-MOST_SUBAGENTS).map(async (name) => {
       const path = join(folder, name);

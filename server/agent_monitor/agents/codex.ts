@@ -1,5 +1,6 @@
-import { readdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { listNames } from "../files.ts";
 import {
   type Agent,
   type AgentProcess,
@@ -42,7 +43,7 @@ export const CODEX: Agent = {
   no_limits: null,
   async find(around) {
     const home = around.env.CODEX_HOME || join(around.home, ".codex");
-    if (around.own.length === 0 && (await readdir(home).catch(() => [])).length === 0) return [];
+    if (around.own.length === 0 && (await listNames(home)).length === 0) return [];
     const records = await newestRecords(join(home, "sessions"), around.now);
     const free = [...around.own];
     const found: FoundSession[] = [];
@@ -109,8 +110,8 @@ async function newestRecords(folder: string, now: number) {
 const RECORD = /^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
 
 async function newestNames(folder: string, form: RegExp): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => form.test(name)).sort().reverse();
+  const names = await listNames(folder);
+  return names.filter((name) => form.test(name)).reverse();
 }
 
 /** Whether a process holds the lock of the session; null where that cannot be known. */

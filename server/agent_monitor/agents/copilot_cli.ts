@@ -1,6 +1,5 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { readText } from "../files.ts";
+import { listNames, readText } from "../files.ts";
 import {
   type Agent,
   type Around,
@@ -38,7 +37,7 @@ export const COPILOT_CLI: Agent = {
     });
     // The folders of old sessions stay, and there may be thousands.
     if (isEachKnown && around.now - last.all_at < ALL_MS) return known;
-    const found = await sessionsIn(folder, await namesIn(folder), around);
+    const found = await sessionsIn(folder, await listNames(folder), around);
     last = { folder, all_at: around.now, names: found.map(({ session_id }) => session_id) };
     return found;
   },
@@ -68,7 +67,7 @@ async function sessionIn(
   session_id: string,
   around: Around,
 ): Promise<FoundSession[]> {
-  const names = await namesIn(folder);
+  const names = await listNames(folder);
   const lock = names.find((name) => LOCK.test(name));
   if (lock === undefined) return [];
   const running = around.running.get(Number(LOCK.exec(lock)![1]));
@@ -85,12 +84,8 @@ async function sessionIn(
     status: null,
     record: { path: join(folder, "events.jsonl"), read: () => new CopilotReader() },
     // It removes the lock when it ends in order.
-    hasExited: async () => !(await namesIn(folder)).includes(lock),
+    hasExited: async () => !(await listNames(folder)).includes(lock),
   }];
-}
-
-function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((): string[] => []);
 }
 
 const SKIPPED = /^\{"type":"system\.message"/;

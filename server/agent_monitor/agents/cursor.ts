@@ -1,5 +1,6 @@
-import { readdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { listNames } from "../files.ts";
 import { type Agent, type FoundSession } from "./agent.ts";
 
 /** A record that was written this recently is one of an agent that works. */
@@ -39,7 +40,7 @@ export const CURSOR: Agent = {
 };
 
 async function newestIn(folder: string): Promise<{ id: string; at: number } | null> {
-  const ids = await readdir(folder).catch(() => []);
+  const ids = await listNames(folder);
   const times = await Promise.all(
     ids.slice(-200).map(async (id) => ({
       id,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { readdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { readJson } from "../files.ts";
+import { listNames, readJson } from "../files.ts";
 import {
   type Agent,
   type AgentProcess,
@@ -77,9 +77,9 @@ export async function newestChats(
 }
 
 async function chatsIn(folder: string) {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".jsonl"));
+  const names = (await listNames(folder)).filter((name) => name.endsWith(".jsonl"));
   const chats = await Promise.all(
-    names.sort().slice(-MOST_CHATS).map(async (name) => {
+    names.slice(-MOST_CHATS).map(async (name) => {
       const path = join(folder, name);
       const at = await stat(path).then(({ mtimeMs }) => mtimeMs, () => 0);
       return { name: name.replace(/\.jsonl$/, ""), path, at };

@@ -1,7 +1,6 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { readJson } from "../files.ts";
+import { listNames, readJson } from "../files.ts";
 import {
   type Agent,
   type Around,
@@ -68,7 +67,7 @@ async function namedSessions(
   const found = new Map<number, FoundSession>();
   for (const cwd of new Set(own.flatMap((one) => one.cwd ?? []))) {
     const folder = folderOf(cwd);
-    const names = (await readdir(folder).catch(() => [])).filter((name) => NOTE.test(name));
+    const names = (await listNames(folder)).filter((name) => NOTE.test(name));
     const notes = await Promise.all(
       names.slice(0, MOST_NOTES).map((name) => readJson(join(folder, name))),
     );

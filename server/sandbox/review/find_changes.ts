@@ -71,6 +71,8 @@ export async function findChanges(
     }
     comparison.findDeleted();
   }
+  // Runtimes list a folder in different orders.
+  found.changes.sort((one, other) => one.path < other.path ? -1 : 1);
   return found;
 }
 
