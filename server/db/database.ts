@@ -116,6 +116,7 @@ export class Database implements LedgerDatabase {
    */
   async syncCommitted(): Promise<void> {
     this.#mustBeOpen();
+    if (this.#syncing === null && this.#nextSync === null) return await this.#beginSync();
     // A sync that has begun may have begun before the commit.
     await (this.#nextSync ??= this.#syncAfter(this.#syncing));
   }
@@ -124,8 +125,18 @@ export class Database implements LedgerDatabase {
     await earlier?.catch(() => {});
     // Whoever commits in this turn of the event loop shares this sync.
     await setImmediate();
-    this.#syncing = this.#nextSync;
     this.#nextSync = null;
+    await this.#beginSync();
+  }
+
+  #beginSync(): Promise<void> {
+    const sync = this.#syncOnce().finally(() => {
+      if (this.#syncing === sync) this.#syncing = null;
+    });
+    return this.#syncing = sync;
+  }
+
+  async #syncOnce(): Promise<void> {
     if (this.#unsyncable) throw this.#unsyncable;
     try {
       await this.#whileBusy(() => this.syncLog());

@@ -168,6 +168,28 @@ test("callers that wait together share one sync, each with its own answer", asyn
   expect(synced.mock.calls.length).toBeLessThan(10);
 });
 
+test("a caller that waits alone syncs at once, and a sync that has begun serves no later caller", async () => {
+  const database = await openTable();
+  let release = () => {};
+  const synced = vi.spyOn(Database.prototype, "syncLog").mockImplementation(
+    () => new Promise((resolve) => release = resolve),
+  );
+  onTestFinished(() => synced.mockRestore());
+  await database.batch([insert(1)], { is_synced: false });
+  const first = database.syncCommitted();
+  // In the same call: nothing that follows in this turn delays it.
+  expect(synced).toHaveBeenCalledTimes(1);
+  await database.batch([insert(2)], { is_synced: false });
+  const later = [database.syncCommitted(), database.syncCommitted()];
+  expect(synced).toHaveBeenCalledTimes(1);
+  release();
+  await first;
+  await vi.waitFor(() => expect(synced).toHaveBeenCalledTimes(2));
+  release();
+  await Promise.all(later);
+  expect(synced).toHaveBeenCalledTimes(2);
+});
+
 test("after the disk failed to sync, nothing more is promised until a restart", async () => {
   const database = await openTable();
   const spy = vi.spyOn(Database.prototype, "syncLog").mockRejectedValueOnce(new Error("EIO"));
