@@ -33,7 +33,9 @@ interface Walk {
 export function resolvePath(path: string): ResolvedPath {
   const walk = { links: 0, real: parse(resolve(path)).root, todo: namesOf(path) };
   while (walk.todo.length > 0) step(walk, path);
-  return { lexical: resolve(path), real: asOnDisk(walk.real) };
+  // Bun would replace half of a surrogate pair, and the policy could not refuse it any more.
+  const lexical = path.isWellFormed() ? resolve(path) : path;
+  return { lexical, real: asOnDisk(walk.real) };
 }
 
 function step(walk: Walk, path: string): void {
