@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { cpus } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
-import { connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
+import { type Client, connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
 import { World } from "../e2e/world.ts";
 import { compare, least, quantile, report } from "./figures.ts";
+import { cpuOf } from "./process_figures.ts";
 
 const WRITES = 150;
 const WARM_UP = 30;
@@ -14,19 +17,22 @@ const FRAME = 24 + 4096;
 
 /**
  * Counts the pages and the syncs of an allowed 4 KiB write over MCP, which do not depend on the load,
- * and times one agent and eight at once.
+ * and times one agent and eight at once. The processor time of a write tells how many the processors
+ * of the machine could do at most.
  */
 export async function bench(): Promise<void> {
   const world = await World.create("executable");
   try {
     await world.init({ defaultEffect: "allow" });
-    const agents = await Promise.all(Array.from({ length: AGENTS }, () => connect(world)));
+    const connected = await Promise.all(Array.from({ length: AGENTS }, () => connect(world)));
+    const agents = connected.map(({ agent }) => agent);
     const [first] = agents;
     await writeAll(first!, 0, WARM_UP);
     await pause(1_500);
     const log = logOf(world);
     const before = framesIn(log);
-    const syncs = countSyncs(await daemonPid(world));
+    const daemon = await daemonPid(world);
+    const syncs = countSyncs(daemon);
     await pause(syncs ? 1_000 : 0);
     await writeAll(first!, 0, WRITES);
     await pause(1_500);
@@ -38,12 +44,14 @@ export async function bench(): Promise<void> {
     // Timed apart, because strace slows the daemon.
     const alone = await timed(() => writeAll(first!, 0, WRITES));
     report("one agent", alone.times);
+    const used = watchProcessors({ daemon, servers: connected.map(({ pid }) => pid) });
     const together = await timed(async () => {
       const all = agents.map((agent, n) => writeAll(agent, n, WRITES / 3));
       return (await Promise.all(all)).flat();
     });
     report("eight agents at once", together.times);
     least("eight agents against one", together.rate / alone.rate, { least: 4, unit: "x" });
+    used(together.times.length);
     await Promise.all(agents.map((agent) => agent.close()));
   } finally {
     await world.close();
@@ -62,16 +70,38 @@ async function timed(work: () => Promise<number[]>): Promise<{ times: number[]; 
   return { times, rate };
 }
 
+/** Prints the processor time of each side for a write, and what the processors could do at most. */
+function watchProcessors({ daemon, servers }: { daemon: number; servers: number[] }) {
+  const sides: [name: string, pids: number[]][] = [
+    ["processor: the daemon, a write", [daemon]],
+    ["processor: gate mcp, a write", servers],
+    ["processor: the agent, a write", [process.pid]],
+  ];
+  const usedBy = (pids: number[]) => pids.reduce((sum, pid) => sum + cpuOf(pid), 0);
+  const before = sides.map(([, pids]) => usedBy(pids));
+  return (writes: number) => {
+    let all = 0;
+    for (const [at, [name, pids]] of sides.entries()) {
+      const ms = (usedBy(pids) - before[at]!) / writes;
+      all += ms;
+      console.log(`  ${name.padEnd(32)} ${ms.toFixed(2)} ms`);
+    }
+    const most = `${(1_000 * cpus().length / all).toFixed(0)} writes a second`;
+    console.log(`  ${"with all processors full".padEnd(32)} ${most}`);
+  };
+}
+
 async function connect(world: World) {
   const [command, ...args] = world.command(["mcp"]);
   const { project: cwd, env } = world;
-  return await connectClient(
-    new StdioClientTransport({ command: command!, args, cwd, env, stderr: "ignore" }),
-  );
+  const options = { command: command!, args, cwd, env, stderr: "ignore" } as const;
+  const transport = new StdioClientTransport(options);
+  const agent = await connectClient(transport);
+  return { agent, pid: transport.pid! };
 }
 
 async function writeAll(
-  agent: Awaited<ReturnType<typeof connect>>,
+  agent: Client,
   number: number,
   writes: number,
 ): Promise<number[]> {
