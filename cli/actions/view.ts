@@ -196,11 +196,12 @@ function stepSections(io: Io, action: ActionDetail): string[] {
 function outsideOf({ outside }: ActionDetail): string | null {
   if (outside === null) return null;
   const { reason, earlier } = outside;
-  const met = earlier
-    ? `; in the sandbox it ${earlier.execution} (${earlier.action_id}): ` +
-      describeSandbox(earlier.sandbox)
-    : "";
-  return `the agent wants it to run outside the sandbox: ${reason}${met}`;
+  const wish = `the agent wants it to run outside the sandbox: ${reason}`;
+  if (!earlier) return wish;
+  const { execution, action_id, sandbox, met } = earlier;
+  const walls = met.length > 0 ? [`it may have met: ${met.join("; ")}`] : [];
+  const there = [describeSandbox(sandbox), ...walls].join(". ");
+  return `${wish}; in the sandbox it ${execution} (${action_id}): ${there}`;
 }
 
 function sandboxOf({ decision: { sandbox, effect }, execution }: ActionDetail): string | null {

@@ -8,6 +8,7 @@ import { actionCard } from "../actions/view.ts";
 import { openConnection } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
+import { typedWalls } from "../sandbox/walls.ts";
 import { print, printJson, say } from "../terminal/output.ts";
 
 /** `gate show <id>`: one action in full. */
@@ -36,6 +37,7 @@ function nextCommands(detail: ActionDetail): string[] {
   const approve = `  gate approve ${id}`;
   const rebase = base ? " --rebase" : "";
   const edit = isEditable(detail) ? [`${approve} --edit${rebase}`] : [];
-  if (!base || base.rebased) return [`${approve}${rebase}`, ...edit, reject];
+  const open = typedWalls(detail.walls ?? []).map((wall) => `${approve} --open ${wall}`);
+  if (!base || base.rebased) return [`${approve}${rebase}`, ...edit, ...open, reject];
   return ["  gate dashboard", reject]; // merging needs both texts side by side
 }

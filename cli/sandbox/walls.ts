@@ -17,3 +17,13 @@ export function parseWall(typed: string): OpenWall {
   }
   return kind === "host" ? { kind, host: about } : { kind, path: about };
 }
+
+const MOST_TYPED = 3;
+
+/** The first walls as a person types them, without those that a shell would read in another way. */
+export function typedWalls(walls: readonly OpenWall[]): string[] {
+  return walls.map((wall) => {
+    if (wall.kind === "host") return `host:${wall.host}`;
+    return wall.kind === "writable" ? `write:${wall.path}` : `read:${wall.path}`;
+  }).filter((typed) => /^[\w./:@+,~-]+$/.test(typed)).slice(0, MOST_TYPED);
+}

@@ -428,6 +428,7 @@ const Detail = Action.extend({
       execution: Execution,
       error: z.string().nullable(),
       sandbox: Sandbox,
+      met: z.array(z.string()).describe("the walls that it met, as far as its output tells"),
     }).nullable().describe("the last run of the same command in the sandbox, in this session"),
   }).nullable().describe("why the agent wants the command to run outside the sandbox"),
   walls: z.array(OpenWall).nullable().describe(

@@ -42,12 +42,19 @@ const SIGNS: { sign: RegExp; says: (about: string) => string }[] = [
 const MAX_LINES = 2_000;
 const MAX_MET = 5;
 
-/** The walls that a command met, one sentence each, as far as its output tells. */
-export function wallsMet(output: string): string[] {
+/**
+ * The walls that a command met, one sentence each, as far as its output tells. `writable` are the
+ * folders that it could write; what is missing there is missing outside too.
+ */
+export function wallsMet(output: string, writable: readonly string[]): string[] {
   const met = new Set<string>();
   for (const line of output.split("\n", MAX_LINES)) {
     const found = SIGNS.find(({ sign }) => sign.test(line));
     if (found) met.add(found.says(aboutOf(line)));
+    else {
+      const absent = absentIn(line, writable);
+      if (absent !== null) met.add(`${JSON.stringify(absent)} is hidden, or is not there at all`);
+    }
     if (met.size === MAX_MET) break;
   }
   return [...met];
@@ -70,6 +77,16 @@ export function pathsMet(output: string): string[] {
   }
   return [...met];
 }
+
+/** The path that a line calls missing, if the sandbox shows nothing of its place. */
+function absentIn(line: string, writable: readonly string[]): string | null {
+  const path = ABSENT.test(line) ? namedIn(line) : null;
+  if (path === null || !/^~?\//.test(path) || SHOWN.test(path)) return null;
+  return writable.some((folder) => path === folder || path.startsWith(`${folder}/`)) ? null : path;
+}
+
+/** Places that the sandbox shows as they are, and those that it makes anew. */
+const SHOWN = /^\/(bin|sbin|lib\w*|usr|etc|opt|nix|gnu|snap|proc|sys|dev|run)(\/|$)/;
 
 /** A hidden file looks absent. */
 const ABSENT = /No such file or directory|\bENOENT\b|FileNotFoundError/i;

@@ -27,6 +27,11 @@ export function InSandbox({ detail }: { detail: ActionDetail }) {
             <Text value={earlier.error ?? describeSandbox(earlier.sandbox)} />
           </p>
         )}
+        {earlier && earlier.met.length > 0 && (
+          <p>
+            It may have met: <Text value={earlier.met.join("; ")} />
+          </p>
+        )}
         <p class="quiet">{SANDBOX_MEANS}</p>
       </dd>
     </div>

@@ -105,6 +105,6 @@ export async function endWalled(
   return [
     ...told ? [tellHeldBack(told)] : [],
     ...closedHosts(result.asked_hosts),
-    ...failed ? wallsMet(output) : [],
+    ...failed ? wallsMet(output, sandbox.writable) : [],
   ];
 }

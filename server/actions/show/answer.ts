@@ -79,15 +79,24 @@ async function commandResult(services: ActionServices, row: ActionRow) {
   const { exit_code, error, duration_ms } = row;
   const guarded = row.plan?.restored ? { restored: row.plan.restored } : {};
   const shown = await outputOf(services, row);
-  const isWalled = row.decision.sandbox && row.execution === "failed";
   const { asked_hosts = [], held_back } = row.plan ?? {};
-  const walls = [...closedHosts(asked_hosts), ...isWalled ? wallsMet(shown.output) : []];
+  const walls = wallsMetBy(row, shown.output);
   const met = {
     ...walls.length > 0 && { walls },
     ...asked_hosts.length > 0 && { asked_hosts },
     ...held_back && { held_changes: { ...held_back, note: tellHeldBack(held_back) } },
   };
   return { exit_code, error, duration_ms, ...shown, ...guarded, ...met };
+}
+
+/** The walls that a command in the sandbox met: closed hosts, and those that its output tells of. */
+export function wallsMetBy({ decision, execution, plan }: ActionRow, output: string): string[] {
+  const { sandbox } = decision;
+  const isTold = sandbox && execution === "failed";
+  return [
+    ...closedHosts(plan?.asked_hosts),
+    ...isTold ? wallsMet(output, sandbox.writable) : [],
+  ];
 }
 
 /** The kept output of a command. */

@@ -15,7 +15,7 @@ import { shownPath } from "../submit/target.ts";
 import { type ActionRow, findEarlier, publicOf } from "../store.ts";
 import { isGateTool, toolOf } from "../tools.ts";
 import { elsewhere } from "../../db/elsewhere.ts";
-import { outputOf } from "./answer.ts";
+import { outputOf, wallsMetBy } from "./answer.ts";
 import { deletionOf } from "./deletion.ts";
 
 /** The texts of all files in one answer together. */
@@ -105,16 +105,17 @@ async function leaseOf(services: ActionServices, row: ActionRow): Promise<Action
 }
 
 async function outsideOf(
-  { ledger }: ActionServices,
+  services: ActionServices,
   row: ActionRow,
 ): Promise<ActionDetail["outside"]> {
   const reason = row.plan && wantsOutside(row.plan);
   if (reason === null) return null;
-  const earlier = await findEarlier(ledger, row);
+  const earlier = await findEarlier(services.ledger, row);
   const sandbox = earlier?.decision.sandbox;
   if (!earlier || !sandbox) return { reason, earlier: null };
   const { id: action_id, execution, error } = earlier;
-  return { reason, earlier: { action_id, execution, error, sandbox } };
+  const met = wallsMetBy(earlier, (await outputOf(services, earlier)).output);
+  return { reason, earlier: { action_id, execution, error, sandbox, met } };
 }
 
 function scriptsOf(row: ActionRow): ActionDetail["scripts"] {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
+import { typedWalls } from "../../../cli/sandbox/walls.ts";
 import { unwrap } from "../../../server/client.ts";
 import type { SandboxView } from "../../../server/sandbox/schema.ts";
 import { ENGINE } from "../../server/sandbox/stage.ts";
@@ -53,6 +54,12 @@ describe.runIf(ENGINE !== null)("with an engine", () => {
     );
     expect(await gated.terminal.run(["sandbox", "close", openings[0]!.id]))
       .toMatchObject({ code: 1 });
+  });
+
+  test("show offers the walls that a command tells of, as a person types them", async () => {
+    const { id } = await held("curl -O https://files.test/a.tgz");
+    const { stderr } = await gated.good("show", id);
+    expect(stderr).toContain(`gate approve ${id} --open host:files.test`);
   });
 
   test("approve --open once leaves nothing open", async () => {
@@ -110,4 +117,15 @@ test.each([
     code: 64,
     stderr: expect.stringContaining(message),
   });
+});
+
+test("a wall is offered only if a shell reads it as it stands", () => {
+  const hosts = ["a.test", "$(reboot).test", "b.test:8443", "c.test", "d.test"];
+  const walls = hosts.map((host) => ({ kind: "host" as const, host }));
+  expect(typedWalls(walls)).toEqual(["host:a.test", "host:b.test:8443", "host:c.test"]);
+  expect(typedWalls([
+    { kind: "writable", path: "~/data; x" },
+    { kind: "writable", path: "~/data" },
+    { kind: "readable", path: "/home/u/.toolrc" },
+  ])).toEqual(["write:~/data", "read:/home/u/.toolrc"]);
 });

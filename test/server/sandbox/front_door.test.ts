@@ -43,6 +43,19 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
       .toEqual(["action.submitted", "action.approved", "action.started", "action.finished"]);
   });
 
+  test("a file of the home that the sandbox hides is told, also on the card", async () => {
+    const gate = await createTestGate(sandboxed);
+    const run = await connect(gate);
+    const command = "python3 -c \"import os; print(open(os.path.expanduser('~/.toolrc')).read())\"";
+    const done = await run(command, { wait_ms: 15_000 });
+    const wall = expect.stringMatching(/\.toolrc" is hidden, or is not there at all$/);
+    expect(done).toMatchObject({ execution: "failed", walls: [wall] });
+    const reason = "the tool needs its settings";
+    const held = await run(command, { outside_sandbox: true, reason, wait_ms: 0 });
+    const card = await (await gate.request("GET", `/api/actions/${held.action_id}`)).json();
+    expect(card.outside).toMatchObject({ reason, earlier: { met: [wall] } });
+  });
+
   test("a blocked file that the command creates is moved away and told", async () => {
     const gate = await createTestGate(sandboxed);
     const run = await connect(gate);

@@ -14,13 +14,24 @@ test.each([
   ],
   ["connect ECONNREFUSED 127.0.0.1:5432", "a network of its own"],
 ])("%j", (line, expected) => {
-  expect(wallsMet(`before\n${line}\nafter\n`)).toEqual([expect.stringContaining(expected)]);
+  expect(wallsMet(`before\n${line}\nafter\n`, [])).toEqual([expect.stringContaining(expected)]);
 });
 
 test("an ordinary failure names no wall, and many lines few", () => {
-  expect(wallsMet("1 test failed\nAssertionError: 1 != 2\n")).toEqual([]);
+  expect(wallsMet("1 test failed\nAssertionError: 1 != 2\n", [])).toEqual([]);
   const many = Array.from({ length: 5_000 }, (_, at) => `cat: ./f${at}: Permission denied`);
-  expect(wallsMet(many.join("\n"))).toHaveLength(5);
+  expect(wallsMet(many.join("\n"), [])).toHaveLength(5);
+});
+
+test("a hidden file looks absent, so what is missing outside the project is told", () => {
+  const missing = (path: string) => `cat: ${path}: No such file or directory`;
+  const lines = ["/home/u/.toolrc", "~/notes", "/srv/data"].map(missing);
+  const own = ["/home/u/p/src/x.ts", "src/x.ts", "/usr/lib/x", "/etc/x", "/proc/9/x"].map(missing);
+  expect(wallsMet([...lines, ...own].join("\n"), ["/home/u/p"])).toEqual([
+    '"/home/u/.toolrc" is hidden, or is not there at all',
+    '"~/notes" is hidden, or is not there at all',
+    '"/srv/data" is hidden, or is not there at all',
+  ]);
 });
 
 test("the paths that a command did not get are absolute or below the home folder, and few", () => {

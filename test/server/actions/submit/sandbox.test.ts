@@ -99,6 +99,7 @@ describe("outside_sandbox", () => {
       earlier: {
         ...{ action_id: inside.id, execution: "none", error: null },
         sandbox: inside.decision.sandbox,
+        met: [],
       },
     });
     expect(seen.signed).toMatchObject({ outside_because: "it needs the network" });
