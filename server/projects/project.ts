@@ -9,6 +9,7 @@ import { Budgets } from "../actions/submit/budgets.ts";
 import { viewSandbox } from "../actions/show/sandbox_view.ts";
 import { whyLeaseEnded } from "../actions/review/lease.ts";
 import { Openings } from "../actions/review/openings.ts";
+import { testForSandbox } from "../actions/submit/evaluate_for_sandbox.ts";
 import { History } from "../actions/submit/history.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import { measureAttention } from "../analytics/attention.ts";
@@ -263,7 +264,7 @@ export class Project {
     const session = input.session_id === undefined
       ? null
       : await this.sessions.get(input.session_id).catch(() => null);
-    const tested = await this.config.test(input, session?.home_project ?? undefined);
+    const tested = await testForSandbox(this.#services, input, session);
     return await consultGrants(this.#services, input, tested);
   }
 

@@ -1,4 +1,6 @@
-import type { Requester } from "../../policy/schema.ts";
+import { resolve } from "node:path";
+import type { PolicyTestInput, PolicyTestResult, Requester } from "../../policy/schema.ts";
+import type { Session } from "../../sessions/schema.ts";
 import type { ActionServices } from "../context.ts";
 import type { ParsedInput } from "../plan.ts";
 import { type ActionEvaluation, evaluateAction } from "./evaluate.ts";
@@ -19,25 +21,58 @@ export async function evaluateForSandbox(
   options: Options,
 ): Promise<ActionEvaluation> {
   const evaluation = await evaluateAction(services, input, options);
-  const why = await whyNoWalls(services, input, options, evaluation);
+  const { session_id, home_project } = options.requester;
+  const why = await whyNoWalls(services, { ...input, session_id, home_project }, evaluation);
   if (why === null) return evaluation;
   const outside = await evaluateAction(services, input, { ...options, is_outside: true });
   const { decision } = outside;
-  const reason = `${decision.reason} (the sandbox does not answer it: ${why})`;
+  const reason = reasonWithout(decision.reason, why);
   return { ...outside, decision: { ...decision, reason }, sandbox_refused: why };
+}
+
+/** The folders of a sandbox that is only tried for a question. */
+const TRIED = "tried";
+
+/** As `evaluateForSandbox`, for a question that records nothing. */
+export async function testForSandbox(
+  services: ActionServices,
+  input: PolicyTestInput,
+  session: Pick<Session, "id" | "home_project"> | null,
+): Promise<PolicyTestResult> {
+  const { config, roots } = services;
+  const home_project = session?.home_project ?? undefined;
+  const tested = await config.test(input, home_project);
+  const command = input.command ?? input.path ?? null;
+  const cwd = resolve(roots[0] ?? "/", input.cwd ?? ".");
+  const asked = { command, cwd, session_id: session?.id ?? TRIED, home_project };
+  const why = await whyNoWalls(services, asked, { decision: tested });
+  if (why === null) return tested;
+  const outside = await config.test({ ...input, sandbox: false }, home_project);
+  return { ...outside, reason: reasonWithout(outside.reason, why), sandbox_refused: why };
+}
+
+function reasonWithout(reason: string, why: string): string {
+  return `${reason} (the sandbox does not answer it: ${why})`;
+}
+
+/** A command that would run in the sandbox. */
+interface Asked {
+  command: string | null;
+  cwd: string | null;
+  session_id: string;
+  home_project?: string | null | undefined;
 }
 
 async function whyNoWalls(
   { config, sandboxes, neighbours, openings }: ActionServices,
-  { command, cwd }: ParsedInput,
-  { requester }: Options,
-  { decision: { effect, sandbox } }: ActionEvaluation,
+  { command, cwd, session_id, home_project }: Asked,
+  { decision: { effect, sandbox } }: { decision: Pick<PolicyTestResult, "effect" | "sandbox"> },
 ): Promise<string | null> {
   if (command === null || cwd === null || effect === "deny" || !sandbox) return null;
-  const { compiled, around } = await config.inForce(requester.home_project ?? undefined);
+  const { compiled, around } = await config.inForce(home_project ?? undefined);
   return await sandboxes.whyNot({
-    ...{ session_id: requester.session_id, command, cwd, sandbox, compiled, around },
-    opened: await openings.ofSession(requester.session_id),
+    ...{ session_id, command, cwd, sandbox, compiled, around },
+    opened: await openings.ofSession(session_id),
     projects: await neighbours.roots(),
   });
 }

@@ -299,6 +299,11 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
         status: "pending",
         decision: { effect: "ask", sandbox: null, reason: expect.stringMatching(/45\d hidden/) },
       });
+      const tested = await gate.request("POST", "/api/policy/test", { command });
+      expect(await tested.json()).toMatchObject({
+        ...{ effect: "ask", sandbox: null, sandbox_refused: expect.stringMatching(/45\d hidden/) },
+        reason: expect.stringContaining("the sandbox does not answer it"),
+      });
       expect(existsSync(join(gate.root, "src/ran"))).toBe(false);
       const { digest } = await (await gate.request("GET", `/api/actions/${held.action_id}`)).json();
       const approved = await gate.request("POST", `/api/actions/${held.action_id}/approve`, {
