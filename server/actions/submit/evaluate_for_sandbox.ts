@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import type { PolicyTestInput, PolicyTestResult, Requester } from "../../policy/schema.ts";
-import type { Session } from "../../sessions/schema.ts";
 import type { ActionServices } from "../context.ts";
 import type { ParsedInput } from "../plan.ts";
 import { type ActionEvaluation, evaluateAction } from "./evaluate.ts";
@@ -37,7 +36,7 @@ const TRIED = "tried";
 export async function testForSandbox(
   services: ActionServices,
   input: PolicyTestInput,
-  session: Pick<Session, "id" | "home_project"> | null,
+  session: { id: string; home_project: string | null } | null,
 ): Promise<PolicyTestResult> {
   const { config, roots } = services;
   const home_project = session?.home_project ?? undefined;
