@@ -321,7 +321,7 @@ function judgeDenied(
 
 /** Why a record that another identity is shown may be meant for everybody; null for a private one. */
 function whyShared(
-  { record, list, parent, by_address }: NonNullable<PlaybookStep["guarded"]>,
+  { record, list, open_list, parent, by_address }: NonNullable<PlaybookStep["guarded"]>,
   body: string,
   answers: Seen["answers"],
 ): string | null {
@@ -329,6 +329,10 @@ function whyShared(
   const read = of(record);
   if (read && !isSuccess(read.status)) return null;
   const shown = read?.body ?? body;
+  const open = of(open_list);
+  if (open && isSuccess(open.status) && isListed(shown, open.body)) {
+    return `"${open_list}" shows the record without a login`;
+  }
   if (hasPrivateMember(shown)) return null;
   const listed = of(list);
   if (listed && isSuccess(listed.status)) {

@@ -51,6 +51,8 @@ export const PlaybookStep = z.looseObject({
     record: z.string().optional(),
     /** The earlier list of the same identity. */
     list: z.string().optional(),
+    /** The earlier list without a login: what it shows is no secret. */
+    open_list: z.string().optional(),
     /** The earlier reading of the parent record by the same identity. */
     parent: z.string().optional(),
     /** The address names something private, such as an order. */

@@ -265,6 +265,35 @@ describe("what belongs to one login alone", () => {
   );
 });
 
+test.each<[string, boolean, string]>([
+  ["everybody", false, "inconclusive"],
+  ["those with a login", true, "failed"],
+])("a user's record that a list shows to %s: %3$s", async (_name, needed, verdict) => {
+  const paths = {
+    "/users": { get: ok },
+    "/users/{username}": {
+      parameters: [{ name: "username", in: "path", required: true, schema: text }],
+      get: ok,
+    },
+  };
+  const users = ["ann", "bea"].map((username) => ({ username, email: `${username}@example.com` }));
+  const found = await run(
+    "foreign_value",
+    paths,
+    ({ line, request }) => {
+      if (line === "GET /users") {
+        return needed && request.headers.authorization === undefined ? [401] : [200, { users }];
+      }
+      const user = users.find(({ username }) => line.endsWith(`/${username}`));
+      return user ? [200, user] : [404];
+    },
+    ...ANN,
+    "--as",
+    "bob=Authorization: Bearer bob",
+  );
+  expect(found).toMatchObject([{ status: verdict }]);
+});
+
 test.each<[string, (sent: Record<string, unknown>) => object, string]>([
   ["stores it", (sent) => ({ user: { id: 1, admin: sent.admin ?? false }, sent }), "failed"],
   ["ignores it", (sent) => ({ user: { id: 1, admin: false }, sent }), "passed"],

@@ -244,11 +244,28 @@ export function foreignValue(
   const isNumber = operation.parameters.some((one) =>
     one.in === "path" && /^\d{1,5}$/.test(String(one.sample))
   );
-  const guarded = isNumber ? { guarded: { by_address: PRIVATE.test(operation.path) } } : {};
-  const tries = { ...request, name: `${as} tries`, denied: true, ...guarded, as };
+  const isPrivate = PRIVATE.test(operation.path);
+  const list = isPrivate ? undefined : listOf(operation, operations);
+  const guarded = {
+    by_address: !isNumber || isPrivate,
+    ...(list ? { open_list: OPEN_LIST } : {}),
+  };
+  const tries = { ...request, name: `${as} tries`, denied: true, guarded, as };
   return [tellValue(operation, { owner, other, as }, [
+    ...(list
+      ? [{ ...sampleRequest(list), name: OPEN_LIST, probe: true, as: "nobody" } as const]
+      : []),
     ...(method === "GET" ? [control, tries] : [tries, control]),
   ])];
+}
+
+const OPEN_LIST = "nobody lists";
+
+/** The reading of the list that holds the record which this operation reads. */
+function listOf({ method, path }: Operation, operations: Operation[]): Operation | undefined {
+  const above = /^(.+)\/\{[^{}]+\}$/.exec(path)?.[1];
+  if (method !== "GET" || above === undefined) return undefined;
+  return operations.find((one) => one.method === "GET" && one.path === above);
 }
 
 /** Another user changes what the address of the first user's name or number leads to. */
