@@ -7,6 +7,8 @@ import { requestOf } from "./request.ts";
 
 /** A plain GET that a healthy target answered with a 2xx. */
 interface Model {
+  /** The scenario that it was learned from. */
+  id: string;
   request: HttpRequest;
   /** The request carries the login of this run. */
   isLoggedIn: boolean;
@@ -88,10 +90,14 @@ export class Canary {
     // One that changes data would change it with every question.
     if (exec?.method !== "GET" || scenario.changes || !isWhole || !isSuccess(status)) return;
     const isLoggedIn = exec.presumes?.includes("login") ?? false;
-    if (isLoggedIn ? this.#models[0]?.isLoggedIn : this.#models.length >= MODELS) return;
     const request = requestOf({ ...scenario, exec }, this.#options);
-    const model = { request, isLoggedIn, isProven: false };
-    this.#models = isLoggedIn ? [model, ...this.#models] : [...this.#models, model];
+    const model = { id: scenario.scenario_id, request, isLoggedIn, isProven: false };
+    const [same, others] = partition(this.#models, (one) => one.isLoggedIn === isLoggedIn);
+    // Readings end in any order, and every run must ask the same ones.
+    const isParallel = isReading({ ...scenario, exec });
+    const all = isParallel ? [...same, model].sort(byId) : [...same, model];
+    const kept = all.slice(0, isLoggedIn ? 1 : MODELS);
+    this.#models = isLoggedIn ? [...kept, ...others] : [...others, ...kept];
   }
 
   /** Asks once before a risky scenario and forgets the models that already fail by themselves. */
@@ -182,6 +188,14 @@ export class Canary {
       evidence: { ...execution.evidence, canary: { method, path, broken: true, suspects } },
     };
   }
+}
+
+function byId(one: Model, other: Model): number {
+  return one.id < other.id ? -1 : 1;
+}
+
+function partition<T>(all: readonly T[], fits: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(fits), all.filter((one) => !fits(one))];
 }
 
 /** After the login ended, a refusal no longer says anything about the scenario. */

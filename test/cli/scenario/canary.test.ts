@@ -75,6 +75,37 @@ describe("no scenario is blamed for a route that was already broken", () => {
 });
 
 describe("the scenario that broke the target is named", () => {
+  test.each([["/a", "failed"], ["/b", "passed"]])(
+    "readings end in any order, and the first scenario's is asked: %s breaks: %s",
+    async (broken, verdict) => {
+      let isBroken = false;
+      let letFirst = () => {};
+      const { url } = await routes({
+        "/a": (response, before) => {
+          response.statusCode = isBroken && broken === "/a" ? 500 : 200;
+          // The later scenario ends first.
+          if (before === 0) letFirst = () => response.end();
+          else response.end();
+        },
+        "/b": (response) => {
+          response.statusCode = isBroken && broken === "/b" ? 500 : 200;
+          response.end();
+        },
+        "/c": (response) => {
+          response.end();
+          letFirst();
+        },
+        "/poison": (response) => {
+          isBroken = true;
+          response.end();
+        },
+      });
+      const list = [get("/a"), get("/b"), get("/c"), post("/poison")];
+      const { executions } = await runJson(execs(...list), "--target", url, "--workers", "2");
+      expect(executions[3]).toMatchObject({ status: verdict });
+    },
+  );
+
   test("a request that breaks one route permanently", async () => {
     let isBroken = false;
     const { url } = await routes({
