@@ -49,6 +49,7 @@ import { ownEnvironment, ownPid } from "./runtime/self.ts";
 import { HostShells } from "./sandbox/host_shells.ts";
 import { Sandboxes } from "./sandbox/sandboxes.ts";
 import { Homes } from "./sessions/homes.ts";
+import { ViewedFiles } from "./sessions/viewed.ts";
 import { HostKey } from "./sessions/host_key.ts";
 import { Team } from "./team/team.ts";
 import { Workspaces } from "./workspaces/workspaces.ts";
@@ -75,6 +76,7 @@ export class Daemon {
   readonly bus: Bus;
   readonly stream: Stream;
   readonly homes: Homes;
+  readonly viewed: ViewedFiles;
   readonly host_shells: HostShells;
   readonly idempotency: Idempotency;
   readonly projects: Projects;
@@ -115,6 +117,7 @@ export class Daemon {
     this.stream = parts.stream;
     this.host_shells = new HostShells({ home: environment.home, port });
     this.homes = new Homes(parts.registry.database, environment.now);
+    this.viewed = new ViewedFiles(parts.registry.database, environment.now);
     this.idempotency = new Idempotency(parts.registry.database, environment.now);
     this.#owner = parts.owner;
     this.#registry = parts.registry;

@@ -273,6 +273,12 @@ Examples:
 `;
 
 const HELP = `
+Exit codes:
+                       allow  ask  deny  error  wrong usage
+  without an option    0      1    1     1      64
+  with --exit-code     0      3    4     1      64
+  Of several lines, the strictest effect decides.
+
 Examples:
   gate policy test --command 'git push --force'
   gate policy test --path .env --action write --json

@@ -220,4 +220,19 @@ export const REGISTRY_MIGRATIONS: Migration[] = [{
       cursor INTEGER NOT NULL
     ) STRICT`,
   ],
+}, {
+  version: 12,
+  statements: [
+    // The files of a session that a person has viewed, each as it was then.
+    `CREATE TABLE viewed_files (
+      member_id TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      path TEXT NOT NULL,
+      before_sha256 TEXT,
+      after_sha256 TEXT,
+      at TEXT NOT NULL,
+      PRIMARY KEY (member_id, session_id, path)
+    ) STRICT, WITHOUT ROWID`,
+    "CREATE INDEX viewed_files_by_time ON viewed_files (member_id, at)",
+  ],
 }];

@@ -3,6 +3,7 @@ import type { Actions } from "../actions/actions.ts";
 import type { Caller } from "../auth/schema.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Sessions } from "./sessions.ts";
+import type { ViewedFiles } from "./viewed.ts";
 import { ActionList, ActionQuery } from "../actions/list/schema.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
 import { diffSession } from "./diff.ts";
@@ -19,10 +20,13 @@ import {
   SessionRollbackInput,
   SessionRollbackResult,
   SessionStatusView,
+  ViewedInput,
+  ViewedList,
 } from "./schema.ts";
 
 interface SessionsServices {
   caller: Caller;
+  daemon: { viewed: ViewedFiles };
   project: { sessions: Sessions; actions: Actions; ledger: Ledger };
 }
 
@@ -68,6 +72,25 @@ export const sessionsApi = new Hono<AppEnv<SessionsServices>>()
     "/:id/diff",
     describe("Get the effects of a session on files", SessionDiff),
     async (c) => c.json(await diffSession(c.var.project, c.req.param("id"))),
+  )
+  .get(
+    "/:id/viewed",
+    describe("List the files of a session that you have viewed", ViewedList),
+    async (c) => {
+      const { daemon, project, caller } = c.var;
+      const { id } = await project.sessions.get(c.req.param("id"));
+      return c.json({ items: await daemon.viewed.list(id, caller) });
+    },
+  )
+  .put(
+    "/:id/viewed",
+    describe("Mark a file of a session as viewed, or take the mark away", ViewedList),
+    json(ViewedInput),
+    async (c) => {
+      const { daemon, project, caller } = c.var;
+      const { id } = await project.sessions.get(c.req.param("id"));
+      return c.json({ items: await daemon.viewed.set(id, c.req.valid("json"), caller) });
+    },
   )
   .post(
     "/:id/rollback",

@@ -173,3 +173,19 @@ export const SessionDiff = z.object({
   })).describe("oldest first"),
 });
 export type SessionDiff = z.infer<typeof SessionDiff>;
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/).nullable();
+
+/** A file that a person has viewed, and its content at that time: null where it did not exist. */
+export const ViewedFile = z.strictObject({
+  path: z.string().min(1).max(4096),
+  before_sha256: hash,
+  after_sha256: hash,
+});
+export type ViewedFile = z.infer<typeof ViewedFile>;
+
+export const ViewedList = z.object({ items: z.array(ViewedFile) });
+
+/** Body of `PUT /api/sessions/:id/viewed`. */
+export const ViewedInput = ViewedFile.extend({ is_viewed: z.boolean() });
+export type ViewedInput = z.infer<typeof ViewedInput>;

@@ -16,7 +16,7 @@ afterAll(() => stage?.close());
 
 /** Records so many actions of an earlier day; every 50th is critical. */
 async function plant(count: number): Promise<void> {
-  const { ledger, sessions } = await stage.gate.daemon.projects.get("my-app");
+  const { ledger, sessions } = await stage.daemon.projects.get("my-app");
   const { id: session } = await sessions.open({}, testCaller("agent"));
   const start = Date.now() - 86_400_000;
   const statements = Array.from({ length: count }, (_, at) => ({

@@ -147,7 +147,7 @@ test(
     stage.write("gate.config.json", "{ broken", "p21");
     // The page checks them in turns, a few seconds apart.
     await banner(page).getByText("Everything in p21 is denied").waitFor();
-    for (const name of names) await stage.gate.daemon.projects.remove(name, testCaller("reviewer"));
+    for (const name of names) await stage.daemon.projects.remove(name, testCaller("reviewer"));
   },
   60_000,
 );

@@ -35,8 +35,7 @@ beforeAll(async () => {
   }));
   const policies = { ...POLICIES, askCommands: rules, maxDenialsPerSession: 2 };
   stage.write("gate.config.json", JSON.stringify({ id: "my-app", policies }));
-  const root = join(stage.folder, "my-app");
-  await stage.gate.daemon.projects.register(root, { id: "reviewer", scope: "reviewer" });
+  await stage.api("POST", "/api/hub/projects", { root: join(stage.folder, "my-app") });
   for (const at of [0, 41, 82, 123, 164, 199]) {
     const agent = TEXTS[at]!.slice(-200);
     await stage.submit("run_command", { command: `program-${at} ${TEXTS[at]}` }, { agent });

@@ -119,6 +119,19 @@ test("a decision counts at once, and moves nothing", async () => {
   expect(await rule.boundingBox()).toEqual(place);
 });
 
+test("a rule that only may match is told apart from those that do", async () => {
+  const input = encodeURIComponent('cat "$FILE"');
+  const page = await stage.page(`/policy?project=my-app&input=${input}`);
+  const tester = part(page, "Test");
+  const maybe = tester.locator("summary", { hasText: "may match: a part of the action" });
+  await maybe.click();
+  await tester.locator("details .policy-matched").getByText(".env", { exact: true }).waitFor();
+  const sure = tester.locator(".policy-result > .policy-matched");
+  expect(await sure.getByText(".env", { exact: true }).count()).toBe(0);
+  await page.locator(".rule-list .rule", { hasText: "may match the test" })
+    .filter({ hasText: ".env" }).waitFor();
+});
+
 test("suggestions come from approvals, and one is tried", async () => {
   const page = await stage.page("/policy?project=my-app");
   const found = part(page, "Suggestions");

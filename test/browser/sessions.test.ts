@@ -81,8 +81,7 @@ describe("a blocked session", () => {
 test("the block of an agent is told as that, with the way to lift it", async () => {
   const policies = { defaultEffect: "ask", blockedPaths: [".env"], maxDenialsPerAgent: 2 };
   stage.write("gate.config.json", JSON.stringify({ id: "strict", policies }), "strict");
-  const root = `${stage.folder}/strict`;
-  await stage.gate.daemon.projects.register(root, { id: "reviewer", scope: "reviewer" });
+  await stage.api("POST", "/api/hub/projects", { root: `${stage.folder}/strict` });
   let of = "";
   for (let n = 0; n < 3; n++) {
     const body = { tool: "write_file", input: { path: ".env", content: "x" } };

@@ -15,8 +15,7 @@ afterAll(() => stage?.close());
 
 async function addProject(id: string, policies: unknown): Promise<void> {
   stage.write("gate.config.json", JSON.stringify({ id, policies }), id);
-  const person = { id: "reviewer", scope: "reviewer" } as const;
-  await stage.gate.daemon.projects.register(`${stage.folder}/${id}`, person);
+  await stage.api("POST", "/api/hub/projects", { root: `${stage.folder}/${id}` });
 }
 
 test.each([["light", 360], ["dark", 1280]] as const)(

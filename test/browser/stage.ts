@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { v7 } from "uuid";
@@ -10,12 +11,12 @@ import { readToken } from "../../server/auth/tokens.ts";
 import type { Environment } from "../../server/environment.ts";
 import type { Policies } from "../../server/policy/schema.ts";
 import type { Session } from "../../server/sessions/schema.ts";
+import type { Daemon } from "../../server/daemon.ts";
 import { type Gate, startGate, type StartOptions } from "../../server/start.ts";
-import { decideByToken } from "../e2e/world.ts";
+import { decideByToken, freePort } from "../e2e/world.ts";
 import { SessionKeys } from "../session_keys.ts";
 import { openChromium } from "./chromium.ts";
-
-const PERSON = { id: "reviewer", scope: "reviewer" } as const;
+import { startExecutable } from "./executable.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -32,9 +33,34 @@ export interface PageOptions {
   scheme?: "light" | "dark";
 }
 
+/** `source` runs the daemon in the process of the test, `executable` is the program that is shipped. */
+export type BrowserSubject = "source" | "executable";
+
+/** What a stage needs of a running gate. */
+export interface RunningGate extends Pick<Gate, "port" | "url" | "close"> {
+  /** The daemon's own objects; only a daemon in this process has them. */
+  readonly daemon?: Daemon;
+}
+
+interface StageOptions {
+  subject?: BrowserSubject;
+  /** "token" lets the reviewer's credential decide; "none" leaves the choice open. */
+  proof?: "token" | "none";
+  auth?: "none";
+  sandbox?: Environment["sandbox"];
+  machine?: StartOptions["machine"];
+  unlock_seconds?: number;
+}
+
+/** Every stage that can do so starts this program, `dist/bin/gate` or an older one. */
+const PROGRAM = process.env["GATE_BROWSER_PROGRAM"];
+
+/** Several stages of a test file share a browser; it ends with the process. */
+let browser: Promise<Browser> | null = null;
+
 /** A real daemon with its dashboard, and a real browser in front of it. */
 export class Stage {
-  gate: Gate;
+  gate: RunningGate;
   readonly folder: string;
   readonly browser: Browser;
   /** Errors, CSP reports and dialogs; no page may cause any. */
@@ -46,7 +72,7 @@ export class Stage {
   readonly #keys = new SessionKeys();
 
   private constructor(
-    gate: Gate,
+    gate: RunningGate,
     folder: string,
     browser: Browser,
     clock: Stage["clock"],
@@ -57,34 +83,49 @@ export class Stage {
     this.browser = browser;
   }
 
-  /** `proof`: "token" lets the reviewer's credential decide; "none" leaves the choice open. */
   static async open(
     projects: string[] = ["my-app"],
-    { proof = "token", auth, sandbox, machine, ...approvals }: {
-      proof?: "token" | "none";
-      auth?: "none";
-      sandbox?: Environment["sandbox"];
-      machine?: StartOptions["machine"];
-      unlock_seconds?: number;
-    } = {},
+    {
+      subject = PROGRAM ? "executable" : "source",
+      proof = "token",
+      auth,
+      sandbox,
+      machine,
+      ...approvals
+    }: StageOptions = {},
   ): Promise<Stage> {
-    if (!existsSync(join(ROOT, "dist/ui/index.html"))) await buildDashboard(ROOT);
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-browser-")));
-    mkdirSync(join(folder, "home"), { mode: 0o700 });
-    if (proof === "token") decideByToken(join(folder, "home"));
-    else writeFileSync(join(folder, "home", "config.json"), JSON.stringify({ approvals }));
+    const home = join(folder, "home");
+    mkdirSync(home, { mode: 0o700 });
+    if (proof === "token") decideByToken(home);
+    else writeFileSync(join(home, "config.json"), JSON.stringify({ approvals }));
     const clock = { ahead_ms: 0 };
+    // Clock, machine and sandbox are parts of a daemon in this process.
+    const isShipped = subject === "executable" && !auth && !sandbox && !machine;
+    if (!isShipped && !existsSync(join(ROOT, "dist/ui/index.html"))) await buildDashboard(ROOT);
     const options = optionsOf(folder, 0, clock);
     if (sandbox) options.environment.sandbox = sandbox;
-    const gate = await startGate({ ...options, ...auth && { auth }, ...machine && { machine } });
-    const stage = new Stage(gate, folder, await openChromium(), clock);
+    const gate = isShipped
+      ? await startExecutable(folder, await freePort(), PROGRAM)
+      : await startGate({ ...options, ...auth && { auth }, ...machine && { machine } });
+    browser ??= openChromium();
+    const stage = new Stage(gate, folder, await browser, clock);
     for (const id of projects) await stage.addProject(id);
     return stage;
   }
 
-  async addProject(id: string, policies: Policies = POLICIES): Promise<void> {
+  /** The daemon's own objects. @throws Error with the executable, which has them in its process */
+  get daemon(): Daemon {
+    if (this.gate.daemon) return this.gate.daemon;
+    throw new Error("Cannot reach the daemon's objects: it is the executable");
+  }
+
+  async addProject(id: string, given: Policies = POLICIES): Promise<void> {
+    // The executable finds the sandbox of the machine by itself; then it would ask less.
+    const sandbox = this.gate.daemon ? {} : { sandbox: { mode: "off" } };
+    const policies = { ...sandbox, ...given };
     this.write("gate.config.json", JSON.stringify({ id, policies }), id);
-    await this.gate.daemon.projects.register(join(this.folder, id), PERSON);
+    await this.api("POST", "/api/hub/projects", { root: join(this.folder, id) });
   }
 
   write(path: string, text: string | Uint8Array, project = "my-app", mode = 0o644): string {
@@ -171,12 +212,20 @@ export class Stage {
 
   /** Starts the daemon again on the same port. */
   async start(): Promise<void> {
-    this.gate = await startGate(optionsOf(this.folder, this.gate.port, this.clock));
+    const { port } = this.gate;
+    this.gate = this.gate.daemon
+      ? await startGate(optionsOf(this.folder, port, this.clock))
+      : await startExecutable(this.folder, port, PROGRAM);
   }
 
   /** Ends a test: closes pages and rejects held actions. Returns the complaints. */
   async clear(): Promise<string[]> {
     await this.closePages();
+    return await this.rejectHeld();
+  }
+
+  /** Rejects held actions while pages stay open. Returns the complaints. */
+  async rejectHeld(): Promise<string[]> {
     const { items } = await this.api("GET", "/api/global/approvals/pending");
     for (const { id, project_id } of items) {
       await this.api("POST", `/api/actions/${id}/reject?project=${project_id}`, {});
@@ -190,7 +239,6 @@ export class Stage {
 
   async close(): Promise<void> {
     await this.closePages();
-    await this.browser.close();
     await this.gate.close();
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -19,7 +19,10 @@ beforeAll(async () => {
   stage = await Stage.open();
   for (const path of PATHS) session = (await write(path, `one\ntwo of ${path}\n`)).session_id;
 });
-afterEach(async () => expect(await stage.clear()).toEqual([]));
+afterEach(async () => {
+  await unmark();
+  expect(await stage.clear()).toEqual([]);
+});
 afterAll(() => stage?.close());
 
 const write = (path: string, content: string) => stage.submit("write_file", { path, content });
@@ -31,6 +34,14 @@ async function open(options = {}): Promise<Page> {
 }
 
 const viewed = (page: Page) => page.locator(".file-tree-file.file-viewed").allInnerTexts();
+/** Takes all marks of the person away. */
+async function unmark(): Promise<void> {
+  const path = `/api/sessions/${session}/viewed`;
+  for (const one of (await stage.api("GET", path)).items) {
+    await stage.api("PUT", path, { ...one, is_viewed: false });
+  }
+}
+
 const progress = (page: Page, text: string) => page.getByText(text, { exact: true }).waitFor();
 const patches = (page: Page) => page.locator(".session-list .diff").count();
 
@@ -73,6 +84,9 @@ test("v marks one file after another, a reload keeps it, and a change takes it a
   await progress(page, "2 of 4 viewed");
   await page.reload();
   await progress(page, "2 of 4 viewed");
+  // Another browser of the same person has the marks, too.
+  const other = await open();
+  await progress(other, "2 of 4 viewed");
   expect((await viewed(page)).map((text) => text.split("\n")[0])).toEqual([
     "orders.ts",
     "users.ts",

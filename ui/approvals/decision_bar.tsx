@@ -6,6 +6,7 @@ import { Icon } from "../parts/icon.tsx";
 import { useLazy } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { count, shortHash } from "../parts/words.ts";
+import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
 import { marks } from "./marks.ts";
 import { editableOf } from "../card/card.tsx";
@@ -117,6 +118,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
 }
 
 function ForLater({ review, detail }: { review: Review; detail: ActionDetail }) {
+  const address = useAddress();
   return (
     <div class="decision-later">
       <Button
@@ -129,6 +131,9 @@ function ForLater({ review, detail }: { review: Review; detail: ActionDetail }) 
       </Button>
       <Button kind="quiet" keys="z" onClick={() => review.open("snooze")}>
         {snoozeOf(detail) ? "Bring back" : "Snooze"}
+      </Button>
+      <Button kind="quiet" keys="o" onClick={() => address.go(`/actions/${detail.id}`)}>
+        Record
       </Button>
     </div>
   );

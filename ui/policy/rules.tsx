@@ -31,6 +31,7 @@ export function Rules({ view, hits, judged, filter }: RulesProps) {
   const known = new Map(hits.map((hit) => [keyOf(hit.rule), hit]));
   const now = judged.value;
   const matched = new Set(now?.matched.map(keyOf));
+  const maybe = new Set(now?.unsure.map(keyOf));
   const rules = [...view.effective.rules]
     .filter((rule) =>
       (!source || rule.source === source) && (!effect || effectOf(rule.list) === effect) &&
@@ -86,6 +87,8 @@ export function Rules({ view, hits, judged, filter }: RulesProps) {
             hit={known.get(keyOf(rule)) ?? null}
             mark={now?.rule && keyOf(now.rule) === keyOf(rule)
               ? "wins"
+              : maybe.has(keyOf(rule))
+              ? "maybe"
               : matched.has(keyOf(rule))
               ? "matches"
               : null}
@@ -116,10 +119,17 @@ function rank(rule: Rule, matched: ReadonlySet<string>): number {
   return (matched.has(keyOf(rule)) ? 0 : 10) + ORDER.indexOf(effectOf(rule.list));
 }
 
+/** What a rule is for the tested action. */
+const MARKS = {
+  wins: "decides the test",
+  matches: "matches the test",
+  maybe: "may match the test",
+};
+
 interface RowProps {
   rule: SourcedRule;
   hit: PolicyHit | null;
-  mark: "wins" | "matches" | null;
+  mark: keyof typeof MARKS | null;
 }
 
 function RuleRow({ rule, hit, mark }: RowProps) {
@@ -132,7 +142,7 @@ function RuleRow({ rule, hit, mark }: RowProps) {
         {mark && (
           <span class="badge tone-info">
             <Icon name={mark === "wins" ? "check" : "dot"} />
-            {mark === "wins" ? "decides the test" : "matches the test"}
+            {MARKS[mark]}
           </span>
         )}
       </p>

@@ -7,14 +7,16 @@ import { WhatItDoes } from "../card/command.tsx";
 import { Key, Segmented } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Code, Text } from "../parts/text.tsx";
+import { count } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { api, explain, unwrap } from "../state/client.ts";
 import { EffectBadge, effectOf, keyOf, SOURCES } from "./effects.tsx";
 
-/** The rules that match what is tested, and the one that decides. */
+/** The rules that match what is tested, those of them that only may match, and the one that decides. */
 export interface Judged {
   rule: Rule | null;
   matched: Rule[];
+  unsure: Rule[];
 }
 
 const KINDS = [
@@ -124,7 +126,8 @@ function useTest({ project, etag, kind, text, judged, note }: Asked) {
         if (late) return;
         result.value = { result: answer, command: kind === "command" ? text : null };
         problem.value = null;
-        judged.value = { rule: answer.rule, matched: answer.matched };
+        const { rule, matched, unsure } = answer;
+        judged.value = { rule, matched, unsure };
       } catch (error) {
         if (late) return;
         problem.value = explain(error);
@@ -140,7 +143,7 @@ function useTest({ project, etag, kind, text, judged, note }: Asked) {
 }
 
 function Result({ result, command }: Tested) {
-  const { effect, rule, reason, alternative, matched, analysis, span, sandbox } = result;
+  const { effect, rule, reason, alternative, matched, unsure, analysis, span, sandbox } = result;
   return (
     <div class="policy-result">
       <p class="policy-effect">
@@ -163,7 +166,7 @@ function Result({ result, command }: Tested) {
       {command !== null && analysis && (
         <Drawn command={command} span={span ?? null} analysis={analysis} effect={effect} />
       )}
-      <Matched matched={matched} rule={rule} effect={effect} />
+      <Matched matched={matched} unsure={unsure} rule={rule} effect={effect} />
     </div>
   );
 }
@@ -231,28 +234,46 @@ function isAbout(argv: string[], span: string | null): boolean {
     argv.every((word) => span.includes(word));
 }
 
-interface MatchedProps {
-  matched: Rule[];
-  rule: Rule | null;
+interface MatchedProps extends Judged {
   effect: PolicyTestResult["effect"];
 }
 
-function Matched({ matched, rule, effect }: MatchedProps) {
+/** The rules that match, and below them those that would match if an unknown part were so. */
+function Matched({ matched, unsure, rule, effect }: MatchedProps) {
   if (matched.length === 0) return <p class="quiet">No rule matches: the default decides.</p>;
   const winner = rule === null ? null : keyOf(rule);
+  const maybe = new Set(unsure.map(keyOf));
+  const isMaybe = (one: Rule) => maybe.has(keyOf(one)) && keyOf(one) !== winner;
+  const rows = (rules: Rule[]) => (
+    <ul class="policy-matched">
+      {rules.map((one) => (
+        <li key={keyOf(one)} class={keyOf(one) === winner ? "rule-wins" : undefined}>
+          <EffectBadge effect={keyOf(one) === winner ? effect : effectOf(one.list)} />
+          <Code value={one.pattern} />
+          <span class="quiet small">{SOURCES[one.source]}</span>
+          {keyOf(one) === winner && <strong class="small">decides</strong>}
+        </li>
+      ))}
+    </ul>
+  );
+  const sure = matched.filter((one) => !isMaybe(one));
+  const others = matched.filter(isMaybe);
   return (
     <>
-      <h3>Rules that match</h3>
-      <ul class="policy-matched">
-        {matched.map((one) => (
-          <li key={keyOf(one)} class={keyOf(one) === winner ? "rule-wins" : undefined}>
-            <EffectBadge effect={keyOf(one) === winner ? effect : effectOf(one.list)} />
-            <Code value={one.pattern} />
-            <span class="quiet small">{SOURCES[one.source]}</span>
-            {keyOf(one) === winner && <strong class="small">decides</strong>}
-          </li>
-        ))}
-      </ul>
+      {sure.length > 0 && (
+        <>
+          <h3>Rules that match</h3>
+          {rows(sure)}
+        </>
+      )}
+      {others.length > 0 && (
+        <details>
+          <summary>
+            {count(others.length, "rule")} may match: a part of the action is not known
+          </summary>
+          {rows(others)}
+        </details>
+      )}
     </>
   );
 }

@@ -9,7 +9,6 @@ import { linesOf } from "./lines_of.ts";
 import { isViewed } from "./viewed.ts";
 
 interface TreeProps {
-  session: string;
   files: FileDiff[];
   onOpen: (file: FileDiff) => void;
 }
@@ -21,7 +20,7 @@ const MOST = 300;
  * The changed files by folder, with their lines and what is viewed. The tree is one stop of the Tab
  * key: the arrow keys move in it.
  */
-export function FileTree({ session, files, onOpen }: TreeProps) {
+export function FileTree({ files, onOpen }: TreeProps) {
   const filter = useSignal("");
   const found = files.filter(({ path }) => path.toLowerCase().includes(filter.value.toLowerCase()));
   const tree = useMemo(() => treeOf(found.slice(0, MOST)), [files, filter.value]);
@@ -53,7 +52,6 @@ export function FileTree({ session, files, onOpen }: TreeProps) {
         <Level
           folder={tree}
           stop={stop ?? null}
-          session={session}
           onOpen={(file) => {
             at.value = file.path;
             onOpen(file);
@@ -79,11 +77,10 @@ interface LevelProps {
   folder: Folder;
   /** The path of the file that the Tab key stops at. */
   stop: string | null;
-  session: string;
   onOpen: (file: FileDiff) => void;
 }
 
-function Level({ folder, stop, session, onOpen }: LevelProps) {
+function Level({ folder, stop, onOpen }: LevelProps) {
   return (
     <>
       {folder.folders.map((one) => (
@@ -92,13 +89,13 @@ function Level({ folder, stop, session, onOpen }: LevelProps) {
             <Text value={`${one.name}/`} />
           </span>
           <ul>
-            <Level folder={one} stop={stop} session={session} onOpen={onOpen} />
+            <Level folder={one} stop={stop} onOpen={onOpen} />
           </ul>
         </li>
       ))}
       {folder.files.map(({ name, file }) => {
         const { added, removed } = linesOf(file);
-        const is_viewed = isViewed(session, file);
+        const is_viewed = isViewed(file);
         return (
           <li key={file.path}>
             <button

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { FileDiff } from "../../server/sessions/schema.ts";
 import { FileFrame } from "../diff/file_frame.tsx";
 import { Patch } from "../diff/patch.tsx";
@@ -11,7 +11,7 @@ import { bytesOf, count } from "../parts/words.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { FileTree } from "./file_tree.tsx";
 import { linesOf } from "./lines_of.ts";
-import { isViewed, setViewed } from "./viewed.ts";
+import { isViewed, loadViewed, setViewed } from "./viewed.ts";
 
 const CHANGES: Record<FileDiff["change"], string> = {
   created: "new",
@@ -43,6 +43,7 @@ interface FilesProps {
 export function SessionFiles({ session, files, isWhole }: FilesProps) {
   const [limit, setLimit] = useState(FIRST_FILES);
   const list = useRef<HTMLDivElement>(null);
+  useViewed(session);
   const wanted = useSignal<number | null>(null);
   const goTo = (at: number) => {
     setLimit((now) => Math.max(now, Math.ceil((at + 1) / FIRST_FILES) * FIRST_FILES));
@@ -57,9 +58,9 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
   }, [wanted.value, limit]);
   const unviewedFrom = (at: number) =>
     [...files.keys()].map((i) => (at + i) % files.length)
-      .find((i) => !isViewed(session, files[i]!));
+      .find((i) => !isViewed(files[i]!));
   const mark = (at: number, is_viewed: boolean) => {
-    setViewed(session, files[at]!, is_viewed);
+    setViewed(files[at]!, is_viewed);
     if (!is_viewed) return;
     const next = unviewedFrom(at + 1);
     if (next === undefined) speak("All files are viewed");
@@ -78,12 +79,11 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
       </Empty>
     );
   }
-  const viewed = files.filter((file) => isViewed(session, file)).length;
+  const viewed = files.filter((file) => isViewed(file)).length;
   return (
     <div class={files.length > 1 ? "session-changes" : undefined}>
       {files.length > 1 && (
         <FileTree
-          session={session}
           files={files}
           onOpen={(file) => goTo(files.indexOf(file))}
         />
@@ -97,7 +97,7 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
             <File
               key={file.path}
               file={file}
-              is_viewed={isViewed(session, file)}
+              is_viewed={isViewed(file)}
               onViewed={(is_viewed) => mark(at, is_viewed)}
             />
           ))}
@@ -112,6 +112,16 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
       </div>
     </div>
   );
+}
+
+/** Reads the marks, and again when the person comes back from another page or browser. */
+function useViewed(session: string): void {
+  useEffect(() => {
+    const read = () => document.visibilityState === "visible" && loadViewed(session);
+    read();
+    document.addEventListener("visibilitychange", read);
+    return () => document.removeEventListener("visibilitychange", read);
+  }, [session]);
 }
 
 /** A file this close to the top counts as the current one, in spite of rounding and borders. */

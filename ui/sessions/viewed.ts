@@ -1,41 +1,61 @@
 import { signal } from "@preact/signals";
-import type { FileDiff } from "../../server/sessions/schema.ts";
+import type { FileDiff, ViewedFile } from "../../server/sessions/schema.ts";
+import { announce } from "../parts/toast.tsx";
+import { api, explain, unwrap } from "../state/client.ts";
 
-const NAME = "gate.viewed";
-const MOST = 2_000;
+/** The marks of the shown session, which the daemon keeps for this person. */
+const marks = signal<ReadonlySet<string>>(new Set());
+let shown: string | null = null;
+/** One request at a time; only the answer of the last one counts. */
+let queue: Promise<void> = Promise.resolve();
+let asked = 0;
 
-/** The files that this browser's reader has viewed, each as it then was, in each session. */
-const viewed = signal<ReadonlySet<string>>(read());
-
-addEventListener("storage", ({ key }) => {
-  if (key === NAME) viewed.value = read();
-});
-
-/** Whether the reader marked the file as viewed, and it has not changed since. */
-export function isViewed(session: string, file: FileDiff): boolean {
-  return viewed.value.has(keyOf(session, file));
+/** Reads what this person has marked in the session, which is shown from now on. */
+export function loadViewed(session: string): void {
+  if (shown !== session) marks.value = new Set();
+  shown = session;
+  ask("Your marks could not be read", () => viewedOf().$get({ param: { id: session } }));
 }
 
-/** Marks a file as viewed, or takes the mark away. */
-export function setViewed(session: string, file: FileDiff, is_viewed: boolean): void {
-  const key = keyOf(session, file);
-  const others = [...viewed.peek()].filter((one) => one !== key);
-  const kept = (is_viewed ? [...others, key] : others).slice(-MOST);
-  viewed.value = new Set(kept);
-  localStorage.setItem(NAME, JSON.stringify(kept));
+/** Whether the reader marked the file as viewed, and it has not changed since. */
+export function isViewed(file: FileDiff): boolean {
+  return marks.value.has(keyOf(markOf(file)));
+}
+
+/** Marks a file of the shown session as viewed, or takes the mark away. */
+export function setViewed(file: FileDiff, is_viewed: boolean): void {
+  const session = shown;
+  if (session === null) return;
+  const mark = markOf(file);
+  const before = marks.peek();
+  const others = [...before].filter((key) => key !== keyOf(mark));
+  marks.value = new Set(is_viewed ? [...others, keyOf(mark)] : others);
+  const request = { param: { id: session }, json: { ...mark, is_viewed } };
+  ask("The mark is not saved", () => viewedOf().$put(request), () => marks.value = before);
+}
+
+function viewedOf() {
+  return api().api.sessions[":id"].viewed;
+}
+
+function ask(trouble: string, send: () => Promise<Response>, undo = () => {}): void {
+  const turn = ++asked;
+  queue = queue.then(async () => {
+    try {
+      const { items } = await unwrap<{ items: ViewedFile[] }>(send());
+      if (turn === asked) marks.value = new Set(items.map(keyOf));
+    } catch (error) {
+      if (turn === asked) undo();
+      announce({ text: `${trouble}: ${explain(error)}`, tone: "danger" }, null);
+    }
+  });
+}
+
+function markOf({ path, before, after }: FileDiff): ViewedFile {
+  return { path, before_sha256: before?.sha256 ?? null, after_sha256: after?.sha256 ?? null };
 }
 
 /** Another text for each content, so that a change takes the mark away. */
-function keyOf(session: string, { path, before, after }: FileDiff): string {
-  return JSON.stringify([session, before?.sha256 ?? null, after?.sha256 ?? null, path]);
-}
-
-// Another program may have written anything there.
-function read(): ReadonlySet<string> {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(NAME) ?? "[]");
-    return new Set((kept as unknown[]).filter((one) => typeof one === "string").slice(-MOST));
-  } catch {
-    return new Set();
-  }
+function keyOf({ path, before_sha256, after_sha256 }: ViewedFile): string {
+  return JSON.stringify([before_sha256, after_sha256, path]);
 }
