@@ -16,7 +16,8 @@ const PATHS = [
 let stage: Stage;
 let session = "";
 beforeAll(async () => {
-  stage = await Stage.open();
+  // With several projects a request that changes something names one.
+  stage = await Stage.open(["my-app", "docs-site"]);
   for (const path of PATHS) session = (await write(path, `one\ntwo of ${path}\n`)).session_id;
 });
 afterEach(async () => {
@@ -36,7 +37,7 @@ async function open(options = {}): Promise<Page> {
 const viewed = (page: Page) => page.locator(".file-tree-file.file-viewed").allInnerTexts();
 /** Takes all marks of the person away. */
 async function unmark(): Promise<void> {
-  const path = `/api/sessions/${session}/viewed`;
+  const path = `/api/sessions/${session}/viewed?project=my-app`;
   for (const one of (await stage.api("GET", path)).items) {
     await stage.api("PUT", path, { ...one, is_viewed: false });
   }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { FileDiff } from "../../server/sessions/schema.ts";
+import type { FileDiff, Session } from "../../server/sessions/schema.ts";
 import { FileFrame } from "../diff/file_frame.tsx";
 import { Patch } from "../diff/patch.tsx";
 import { Button } from "../parts/button.tsx";
@@ -34,7 +34,7 @@ const FIRST_FILES = 20;
 const FIRST_LINES = 400;
 
 interface FilesProps {
-  session: string;
+  session: Session;
   files: FileDiff[];
   isWhole: boolean;
 }
@@ -115,13 +115,13 @@ export function SessionFiles({ session, files, isWhole }: FilesProps) {
 }
 
 /** Reads the marks, and again when the person comes back from another page or browser. */
-function useViewed(session: string): void {
+function useViewed(session: Session): void {
   useEffect(() => {
     const read = () => document.visibilityState === "visible" && loadViewed(session);
     read();
     document.addEventListener("visibilitychange", read);
     return () => document.removeEventListener("visibilitychange", read);
-  }, [session]);
+  }, [session.id]);
 }
 
 /** A file this close to the top counts as the current one, in spite of rounding and borders. */

@@ -95,7 +95,7 @@ function SessionView({ record, onDone }: { record: SessionRecord; onDone: () => 
           {rollback.open.value && <SessionRollbackPreview rollback={rollback} />}
           <SessionFiles
             key={chosen}
-            session={record.session.id}
+            session={record.session}
             files={chosen === null ? diff.files : own?.files ?? []}
             isWhole={chosen === null}
           />

@@ -3,18 +3,24 @@ import type { FileDiff, ViewedFile } from "../../server/sessions/schema.ts";
 import { announce } from "../parts/toast.tsx";
 import { api, explain, unwrap } from "../state/client.ts";
 
+/** The session whose files are shown. */
+interface Shown {
+  id: string;
+  project_id: string;
+}
+
 /** The marks of the shown session, which the daemon keeps for this person. */
 const marks = signal<ReadonlySet<string>>(new Set());
-let shown: string | null = null;
+let shown: Shown | null = null;
 /** One request at a time; only the answer of the last one counts. */
 let queue: Promise<void> = Promise.resolve();
 let asked = 0;
 
 /** Reads what this person has marked in the session, which is shown from now on. */
-export function loadViewed(session: string): void {
-  if (shown !== session) marks.value = new Set();
-  shown = session;
-  ask("Your marks could not be read", () => viewedOf().$get({ param: { id: session } }));
+export function loadViewed({ id, project_id }: Shown): void {
+  if (shown?.id !== id) marks.value = new Set();
+  shown = { id, project_id };
+  ask("Your marks could not be read", () => viewedOf(project_id).$get({ param: { id } }));
 }
 
 /** Whether the reader marked the file as viewed, and it has not changed since. */
@@ -24,18 +30,19 @@ export function isViewed(file: FileDiff): boolean {
 
 /** Marks a file of the shown session as viewed, or takes the mark away. */
 export function setViewed(file: FileDiff, is_viewed: boolean): void {
-  const session = shown;
-  if (session === null) return;
+  if (shown === null) return;
+  const { id, project_id } = shown;
   const mark = markOf(file);
   const before = marks.peek();
   const others = [...before].filter((key) => key !== keyOf(mark));
   marks.value = new Set(is_viewed ? [...others, keyOf(mark)] : others);
-  const request = { param: { id: session }, json: { ...mark, is_viewed } };
-  ask("The mark is not saved", () => viewedOf().$put(request), () => marks.value = before);
+  const request = { param: { id }, json: { ...mark, is_viewed } };
+  const send = () => viewedOf(project_id).$put(request);
+  ask("The mark is not saved", send, () => marks.value = before);
 }
 
-function viewedOf() {
-  return api().api.sessions[":id"].viewed;
+function viewedOf(project: string) {
+  return api(project).api.sessions[":id"].viewed;
 }
 
 function ask(trouble: string, send: () => Promise<Response>, undo = () => {}): void {
