@@ -103,3 +103,8 @@ export class Scene {
     await this.page.getByText(text).first().waitFor();
   }
 }
+
+/** The parts of a scene that nearly every deed uses. */
+export function use(scene: Scene) {
+  return { hand: scene.hand, page: scene.page, button: scene.button.bind(scene) };
+}

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { expect } from "vitest";
 import { pngOf } from "../../png.ts";
 import { POLICIES, until } from "../stage.ts";
-import { type Deed, deed, type Scene } from "./deed.ts";
+import { type Deed, deed, use } from "./deed.ts";
 
 const LINES = "one\ntwo\nthree\nfour\nfive\nsix\n";
 const RULES = JSON.stringify({ id: "my-app", policies: { sandbox: { mode: "off" }, ...POLICIES } });
@@ -210,7 +210,3 @@ export const DETAILS: Deed[] = [
     },
   ),
 ];
-
-function use(scene: Scene) {
-  return { hand: scene.hand, page: scene.page, button: scene.button.bind(scene) };
-}

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Deed, deed, type Scene } from "./deed.ts";
+import { type Deed, deed, use } from "./deed.ts";
 import { until } from "../stage.ts";
 
 const PASSPHRASE = "correct horse battery";
@@ -94,7 +94,3 @@ export const PROOF: Deed[] = [
     },
   ),
 ];
-
-function use(scene: Scene) {
-  return { hand: scene.hand, page: scene.page, button: scene.button.bind(scene) };
-}

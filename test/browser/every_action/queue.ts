@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Deed, deed, type Scene } from "./deed.ts";
+import { type Deed, deed, type Scene, use } from "./deed.ts";
 import { until } from "../stage.ts";
 
 const BAR = "approvals/decision_bar";
@@ -370,10 +370,6 @@ export const QUEUE: Deed[] = [
     },
   ),
 ];
-
-function use(scene: Scene) {
-  return { hand: scene.hand, page: scene.page, button: scene.button.bind(scene) };
-}
 
 function publish(scene: Scene, tag: string) {
   return scene.stage.submit("run_command", { command: `npm publish --tag ${tag}` });

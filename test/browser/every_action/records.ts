@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { until } from "../stage.ts";
-import { type Deed, deed, type Scene } from "./deed.ts";
+import { type Deed, deed, type Scene, use } from "./deed.ts";
 
 const BAR = "actions/record_bar";
 
@@ -204,10 +204,6 @@ export const RECORDS: Deed[] = [
     },
   ),
 ];
-
-function use(scene: Scene) {
-  return { hand: scene.hand, page: scene.page, button: scene.button.bind(scene) };
-}
 
 /** A session that wrote three files. */
 async function session(scene: Scene) {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { until } from "../stage.ts";
-import { type Deed, deed, type Scene } from "./deed.ts";
+import { type Deed, deed, type Scene, use } from "./deed.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -415,7 +415,7 @@ export const ROOMS: Deed[] = [
       ],
     },
     async (scene) => {
-      const { hand, button, page } = use(scene);
+      const { hand, button } = use(scene);
       const receivers = async () =>
         (await scene.stage.api("GET", "/api/notifications/receivers")).items;
       await scene.open("/settings");
@@ -463,10 +463,6 @@ export const ROOMS: Deed[] = [
     },
   ),
 ];
-
-function use(scene: Scene) {
-  return { hand: scene.hand, page: scene.page, button: scene.button.bind(scene) };
-}
 
 async function typeDate({ page }: Scene, label: string, day: string): Promise<void> {
   const field = page.getByLabel(label, { exact: true });
