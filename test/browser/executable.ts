@@ -1,8 +1,15 @@
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import process from "node:process";
+import type { Daemon } from "../../server/daemon.ts";
+import type { Gate } from "../../server/start.ts";
 import { SUBJECTS, until } from "../e2e/world.ts";
-import type { RunningGate } from "./stage.ts";
+
+/** What a stage needs of a running gate. */
+export interface RunningGate extends Pick<Gate, "port" | "url" | "close"> {
+  /** The daemon's own objects; only a daemon in this process has them. */
+  readonly daemon?: Daemon;
+}
 
 const STOP_MS = 10_000;
 

@@ -12,11 +12,11 @@ import type { Environment } from "../../server/environment.ts";
 import type { Policies } from "../../server/policy/schema.ts";
 import type { Session } from "../../server/sessions/schema.ts";
 import type { Daemon } from "../../server/daemon.ts";
-import { type Gate, startGate, type StartOptions } from "../../server/start.ts";
+import { startGate, type StartOptions } from "../../server/start.ts";
 import { decideByToken, freePort } from "../e2e/world.ts";
 import { SessionKeys } from "../session_keys.ts";
 import { openChromium } from "./chromium.ts";
-import { startExecutable } from "./executable.ts";
+import { type RunningGate, startExecutable } from "./executable.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -35,12 +35,6 @@ export interface PageOptions {
 
 /** `source` runs the daemon in the process of the test, `executable` is the program that is shipped. */
 export type BrowserSubject = "source" | "executable";
-
-/** What a stage needs of a running gate. */
-export interface RunningGate extends Pick<Gate, "port" | "url" | "close"> {
-  /** The daemon's own objects; only a daemon in this process has them. */
-  readonly daemon?: Daemon;
-}
 
 interface StageOptions {
   subject?: BrowserSubject;
