@@ -259,6 +259,19 @@ test("a GET that resets the data runs after everything that needs the data", asy
   expect(of("GET /createdb", "good_case").changes).toBe(true);
 });
 
+test("a GET that resets the data runs after the bodies that strain the target", async () => {
+  const thing = { "application/json": { schema: { type: "object", properties: { note: text } } } };
+  const paths = {
+    "/createdb": { get: answers(200) },
+    "/things": { post: { requestBody: { content: thing }, ...answers(200) } },
+  };
+  const { lines } = await run(
+    paths,
+    (line) => [200, line.startsWith("GET") ? { message: "Database populated." } : {}],
+  );
+  expect(lines.lastIndexOf("GET /createdb")).toBeGreaterThan(lines.lastIndexOf("POST /things"));
+});
+
 test("--as-documented sends nothing before the run", async () => {
   const paths = { "/things": { get: answers(200) } };
   const filter = ["--filter", "as documented", "--as-documented"];
