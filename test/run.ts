@@ -1,10 +1,11 @@
 /** `deno task test`: runs every check in sections and prints one count at the end. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { installedBun, thisMachine } from "../dist/targets.ts";
 import { type FileReport, REPORT_VARIABLE, UNNAMED } from "./section_report.ts";
 
 interface Section {
@@ -33,11 +34,12 @@ const VITEST = ["run", "-c", "test/vitest.config.ts"];
 const ON_DENO = [DENO, "run", "-A", "npm:vitest", ...VITEST];
 const ON_NODE = ["node", "node_modules/vitest/vitest.mjs", ...VITEST];
 const UNITS = ["runtime", "e2e", "browser"].map((folder) => `--exclude=test/${folder}/**`);
+const RACES = "test/cli/scenario/race";
 /** The beginnings of the paths whose code differs between runtimes: processes, files, sockets, crypto. */
 const RUNTIME_TESTS = [
   "test/cli/hook",
   "test/cli/project_server",
-  "test/cli/scenario/race",
+  RACES,
   "test/mod.test.ts",
   "test/server/actions/execute/crash.test.ts",
   "test/server/app.test.ts",
@@ -68,6 +70,15 @@ const SECTIONS: Section[] = [
   { name: "types", command: [DENO, "check", "--quiet", "."] },
   { name: "units and HTTP on Node", command: [...ON_NODE, ...UNITS], files: [] },
   { name: "units that depend on the runtime, on Deno", command: ON_DENO, files: RUNTIME_TESTS },
+  {
+    // The executable runs on Bun, which differs in files, sockets, paths and collected memory.
+    name: "units that depend on the runtime, on Bun",
+    get command() {
+      return onBun(); // it is not installed before the first section
+    },
+    // The servers of the races run on Bun too, whose HTTP/2 gives answers without a status.
+    files: RUNTIME_TESTS.filter((path) => path !== RACES),
+  },
   {
     name: "programs: Deno, Node, Bun, the executable",
     command: ON_DENO,
@@ -107,6 +118,12 @@ function main(wanted: string[]): number {
   }
   console.log(`\n${lines.join("\n")}\n\n${words(total)}`);
   return total.failed > 0 ? 1 : 0;
+}
+
+function onBun(): string[] {
+  const { platform, arch } = process;
+  const bun = installedBun(ROOT, thisMachine(platform, arch, existsSync("/etc/alpine-release")));
+  return [bun, "--bun", "node_modules/vitest/vitest.mjs", ...VITEST];
 }
 
 /** The temporary folder of the tests; null where memory has no room for it. */

@@ -2,6 +2,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { GateError } from "../errors.ts";
 import { syncFile } from "../runtime/small_file.ts";
 import { type BatchOptions, Connection } from "./connection.ts";
+import { releaseMemory } from "../runtime/memory.ts";
 import type { Row, Statement, Value } from "./ledger.ts";
 
 const PRAGMAS = [
@@ -24,6 +25,9 @@ export interface DatabaseOptions {
   /** How long to retry while the file is locked; the default is 10 s. */
   busy_limit_ms?: number;
 }
+
+/** libSQL keeps the locks of a closed connection until its statements are collected. */
+const COLLECT_EVERY = 4;
 
 /** How many held batches one transaction collects before it is committed. */
 const MOST_HELD = 8;
@@ -218,6 +222,8 @@ export class Database implements LedgerDatabase {
         const code = codeOf(error);
         if (RECONNECT.has(code) || !this.#connection?.isOpen) this.#drop();
         if (!RETRY.has(code) || performance.now() > deadline) throw explain(error, this.path);
+        // The lock may be that of a connection that this process has closed.
+        if (attempt % COLLECT_EVERY === COLLECT_EVERY - 1) releaseMemory();
       }
       await setTimeout(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
       this.#mustBeOpen();

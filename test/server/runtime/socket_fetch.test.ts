@@ -41,7 +41,11 @@ test.each<[string, RequestInit, Record<string, string>]>([
     length: "10",
     body: '{"a":"ä"}',
   }],
-  ["a text of no type", { method: "POST", body: "ab" }, { type: TEXT, length: "2", body: "ab" }],
+  ["a text of no type", { method: "POST", body: "ab" }, {
+    ...!("Bun" in globalThis) && { type: TEXT }, // Bun sends none
+    length: "2",
+    body: "ab",
+  }],
   ["bytes", { method: "PUT", body: new Uint8Array([104, 105]) }, { length: "2", body: "hi" }],
   ["half of a surrogate", { method: "POST", body: "\ud800", headers: JSON_TYPE }, {
     length: "3",
