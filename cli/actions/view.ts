@@ -16,9 +16,17 @@ import { commandText } from "../../server/shown/command_text.ts";
 export function summarize(
   { tool, path, command, rollback_of }: Pick<Action, "tool" | "path" | "command" | "rollback_of">,
 ): string {
-  const purpose = rollback_of === null ? tool : `the rollback of action ${rollback_of}`;
+  const purpose = rollback_of === null
+    ? PURPOSES[tool] ?? tool
+    : `the rollback of action ${rollback_of}`;
   return visibleLine(command ?? path ?? purpose);
 }
+
+/** What the tools without a path and a command do, because a list shows their name beside it. */
+const PURPOSES: Record<string, string> = {
+  apply_changes: "the changes that a command made to its copy",
+  submit_plan: "a plan of several actions",
+};
 
 /** The person who asked for a rollback, which belongs to the agent's session; null for an agent. */
 export function personBehind(

@@ -1,9 +1,10 @@
-import { accessSync, constants, existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { platform } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import type { Os, UserFile } from "../../server/hosts/host.ts";
 import { userHome } from "../home.ts";
 import type { Io } from "../io.ts";
+import { isProgram } from "../../server/runtime/is_program.ts";
 
 /** The operating system, home folder and environment that decide where hosts keep their files. */
 export interface Machine {
@@ -82,13 +83,4 @@ export function findProgram({ os, env }: Machine, name: string): string | null {
     }
   }
   return null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,6 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { platform } from "node:os";
 import { join } from "node:path";
+import { isProgram } from "./is_program.ts";
 
 /**
  * Folders in which no command in a sandbox can write. On macOS `/usr/bin/git` may only ask to install
@@ -20,13 +20,4 @@ const PLACES = [
 export function systemProgram(name: string, places: readonly string[] = PLACES): string | null {
   if (platform() === "win32") return name;
   return places.map((place) => join(place, name)).find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

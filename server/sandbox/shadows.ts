@@ -1,6 +1,7 @@
-import { accessSync, constants, readdirSync, realpathSync, statSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { isWithin } from "./bubblewrap.ts";
+import { isProgram } from "../runtime/is_program.ts";
 
 /** The programs in those folders of search paths that a command may write, before it starts. */
 export interface SearchedPrograms {
@@ -63,15 +64,6 @@ function programsIn(folder: string): Set<string> {
     return new Set(readdirSync(folder).filter((name) => isProgram(join(folder, name))));
   } catch {
     return new Set(); // it is not there
-  }
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
   }
 }
 

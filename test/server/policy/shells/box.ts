@@ -1,8 +1,6 @@
 import { spawn } from "node:child_process";
 import {
-  accessSync,
   chmodSync,
-  constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,6 +15,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
+import { isProgram } from "../../../../server/runtime/is_program.ts";
 
 /** The shells that an agent's host may use, and how each runs a text. */
 export const SHELLS: Record<string, string[]> = {
@@ -61,15 +60,6 @@ const WRITTEN = new Date(2_000_000);
 /** The path of a program on this machine; null if it is not installed. */
 export function pathOf(program: string): string | null {
   return FOLDERS.map((folder) => join(folder, program)).find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** A recorder that ran. */
