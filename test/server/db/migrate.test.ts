@@ -26,6 +26,7 @@ const MACHINE_WIDE = [
   "proof_start",
   "migrations",
   "idempotency",
+  "viewed_files", // those of a person, whatever the project
   "workspaces",
 ];
 const FIRST = STEPS.slice(0, 1);

@@ -102,6 +102,7 @@ const FREE: Record<string, string> = {
   "POST /api/proof/passkey-options": "it prepares; `set` asks for the proof",
   "POST /api/sessions": "policy decides on everything in it",
   "POST /api/sessions/{id}/end": "less happens",
+  "PUT /api/sessions/{id}/viewed": "it is a person's own mark and decides nothing",
   "POST /api/workspaces": "a workspace is a name for a set of projects",
   "DELETE /api/workspaces/{id}": "the projects stay",
   "DELETE /api/workspaces/{id}/projects/{project_id}": "the project stays",
