@@ -102,14 +102,15 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
       {detail.command !== null && <Permit review={review} />}
       {detail.taken_from && <Part review={review} detail={detail} />}
       <p class="quiet small digest" title={`SHA-256 of the plan: ${detail.digest}`}>
-        {isOffline
-          ? "No decision can be made while the daemon does not answer"
-          : isRefused
-          ? "An approval would be refused, so it is not offered"
-          : review.left.value.size > 0
-          ? "You are approving the marked files and no others"
-          : "You are approving exactly what is shown"}
-        {" · "}
+        <span>
+          {isOffline
+            ? "No decision can be made while the daemon does not answer"
+            : isRefused
+            ? "An approval would be refused, so it is not offered"
+            : review.left.value.size > 0
+            ? "You are approving the marked files and no others"
+            : "You are approving exactly what is shown"}
+        </span>{" "}
         <span class="digest-hash code-text">digest {shortHash(detail.digest)}</span>
       </p>
       {!isRefused && <ForLater review={review} detail={detail} />}
