@@ -152,7 +152,8 @@ export const HOLES: Record<string, Documented> = {
       found("2 User enumeration", /^user_enumeration POST \/tokens/),
       found("3 Information disclosure", /^secrets_shown GET \/user/),
       found("4 Authentication bypass", /^sql_injection POST \/tokens/),
-      found("5 No input validation", /^field_type POST \/widget/),
+      // The bodies are checked against the document, the flag of the command line is not.
+      found("5 No input validation", /^text_nul GET \/uptime/),
       found("6 SQL injection", /^sql_injection GET \/user/),
       missed("8 Weak session token crypto", GUESSED),
       missed("9 Poor session validation", "a run is shorter than a session"),
@@ -196,6 +197,19 @@ export const HOLES: Record<string, Documented> = {
       unseen("V10 Insufficient Logging", SOURCE),
       ...["Introspection Exposed", "Nested Queries", "Batching", "Field Suggestions", "Bypass"]
         .map((name, n) => unseen(`G0${n + 1} GraphQL: ${name}`, NOT_STARTED)),
+    ],
+  },
+  "Security Vulnerability Lab": {
+    source: "README.md, The eight vulnerabilities",
+    holes: [
+      found("1 SQL injection (login & signup)", /^sql_injection POST \/login/),
+      unseen("2 Stored XSS", BROWSER),
+      missed("3 Reflected XSS (search)", "the document does not name the parameter"),
+      unseen("4 Session hijacking", SOURCE),
+      unseen("5 Weak password storage", STORED),
+      missed("6 Exposed database download", "the bytes of a file are not read"),
+      found("7 No rate limiting", /^login_limit POST \/login/),
+      unseen("8 CSRF", BROWSER),
     ],
   },
   "Websheep, access": {

@@ -22,8 +22,8 @@ export interface Measured {
   }[];
 }
 
-/** The applications of the last addition, so that they show apart. */
-const NEW = ["Radware", "Zero-Health"];
+/** The applications of the last addition, for which nothing was mended yet, so that they show apart. */
+const NEW = ["Security Vulnerability Lab"];
 
 /** The results as a page, without a path, a port or an address of the machine that ran them. */
 export function resultsOf(
@@ -52,7 +52,7 @@ export function resultsOf(
     `- Documented holes that requests of two ordinary logins can show: **${found} of ` +
     `${holes.length}** (${percent(found, holes.length)}) found.`,
     ...(fresh.length === 0 ? [] : [
-      `- Of these, in applications that nobody here had looked at before (${
+      `- Of these, in applications for which nothing was mended (${
         unseenBefore.map(({ name }) => name).join(", ")
       }): ${freshFound} of ${fresh.length} (${percent(freshFound, fresh.length)}).`,
     ]),

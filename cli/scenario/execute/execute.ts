@@ -37,6 +37,9 @@ export interface ExecuteOptions extends RequestOptions {
   chaos: readonly string[];
 }
 
+/** One volley may miss a window; the same generated race should be found in every run. */
+const ROUNDS = 3;
+
 /** Runs the `exec` of a scenario once. Never throws. */
 export function executeScenario(scenario: Scenario, options: ExecuteOptions): Promise<Execution> {
   return timed(scenario, () => runExec(scenario, options));
@@ -60,7 +63,8 @@ async function runExec(scenario: Scenario, options: ExecuteOptions): Promise<Ran
   const exec = scenario.exec!;
   if (exec.mode === "cli") return await runCli(scenario, options);
   const isRace = (exec.concurrency ?? 0) > 1;
-  const rounds = isRace && isUniq(exec) ? options.race_rounds ?? exec.rounds ?? 1 : 1;
+  const own = exec.rounds ?? (scenario.family === undefined ? 1 : ROUNDS);
+  const rounds = isRace && isUniq(exec) ? options.race_rounds ?? own : 1;
   const ran: Ran[] = [];
   for (let n = 0; n < rounds; n++) {
     ran.push(await runOnce(scenario, options, isRace ? runRace : runHttp));

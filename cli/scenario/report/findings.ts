@@ -54,6 +54,8 @@ const CWE: [RegExp, string][] = [
   [/^body_deep/, "CWE-674"],
 ];
 
+/** A crash that only requests at the same moment cause, unless the request always crashes. */
+const RACED = /race made the server fail/;
 /** A crash, with the status that shows it. */
 const CRASH = /\b(?:Answered|fail with|was answered) (5\d\d)\b/;
 const LEAK = /(?:shows|is) a (stack trace|database error|debug page)/;
@@ -72,6 +74,12 @@ export function findingsOf(
       .map(({ scenario_id }) => byId.get(scenario_id)!)
       .filter(({ family }) => family === "auth_missing").map(({ operation }) => operation),
   );
+  const down = new Set(
+    executions.filter(({ status }) => status === "failed").flatMap((one) => {
+      const scenario = byId.get(one.scenario_id)!;
+      return scenario.family === "good_case" ? [causeOf(scenario, one)] : [];
+    }),
+  );
   const groups = new Map<string, { scenario: Scenario; execution: Execution }[]>();
   for (const execution of executions) {
     if (execution.status !== "failed" || execution.evidence.accepted !== undefined) continue;
@@ -81,8 +89,9 @@ export function findingsOf(
     // Where nobody asks for a login, a wrong one is the same finding.
     const isOpen = /^auth_/.test(String(scenario.family)) && open.has(scenario.operation);
     const cause = causeOf(scenario, execution);
+    const raced = RACED.test(execution.reason) && !down.has(cause) ? `raced ${cause}` : cause;
     add(
-      isOpen && !CRASH.test(execution.reason) ? `auth_missing ${scenario.operation}` : cause,
+      isOpen && !CRASH.test(execution.reason) ? `auth_missing ${scenario.operation}` : raced,
       execution,
     );
     const leaking = leakIn(scenario, execution);

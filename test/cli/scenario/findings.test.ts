@@ -296,3 +296,25 @@ test("what broke the target heads the finding, before what failed for that", () 
   expect(others).toEqual([]);
   expect(finding).toMatchObject({ scenario_id: "TS-003", also: ["TS-001", "TS-002"] });
 });
+
+test.each([
+  ["stands apart from an odd body's crash", [], ["double_submit", "body_deep"]],
+  ["is the same as the crash of the good request", ["good_case"], ["good_case"]],
+])("a race that makes the server fail %s", (_name, broken, expected) => {
+  const families = ["double_submit", ...broken, "body_deep"];
+  const scenarios = families.map((family, n) => ({
+    ...scenario({ scenario_id: `TS-00${n + 1}`, title: family }),
+    ...{ family, operation: "POST /register", is_edge_case: family !== "good_case" },
+  })) as unknown as Scenario[];
+  const executions = families.map((family, n) => ({
+    scenario_id: `TS-00${n + 1}`,
+    status: "failed",
+    reason: family === "double_submit"
+      ? "In 1 of 3 rounds: The race made the server fail with 500"
+      : "Answered 500: the server failed",
+    evidence: {},
+    duration_ms: 1,
+  })) as Execution[];
+  const found = findingsOf({ scenarios, executions }, { target: "http://x" });
+  expect(found.map(({ family }) => family)).toEqual(expected);
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { execs, runJson, serve } from "./harness.ts";
+import { execs, folder, runJson, serve, tool } from "./harness.ts";
 
 const race = {
   mode: "http",
@@ -85,6 +85,36 @@ describe("rounds", () => {
     const plain = execs({ mode: "http", method: "POST", path: "/", concurrency: 2 });
     await runJson(plain, "--target", url, "--race-rounds", "5");
     expect(requests).toHaveLength(2);
+  });
+
+  test("a generated race runs three times, so that a window that one misses is seen", async () => {
+    const raced = new Map<string, number>();
+    const { url } = await serve((_request, response, body) => {
+      const username = /"username":"(\w+)"/.exec(body)?.[1];
+      if (username === undefined) return response.writeHead(400).end();
+      const count = (raced.get(username) ?? 0) + 1;
+      raced.set(username, count);
+      const volleys = [...raced.values()].filter((many) => many > 1).length;
+      response.writeHead(count === 1 ? 200 : volleys === 3 ? 500 : 409).end();
+    });
+    const properties = { username: { type: "string" }, password: { type: "string" } };
+    const schema = { type: "object", required: ["username", "password"], properties };
+    const requestBody = { required: true, content: { "application/json": { schema } } };
+    const responses = { 200: { description: "" }, 409: { description: "" } };
+    const document = {
+      openapi: "3.1.0",
+      info: { title: "Users", version: "1" },
+      paths: { "/register": { post: { requestBody, responses } } },
+    };
+    const filter = ["--filter", "POST /register ten times at the same moment"];
+    const cwd = folder({ "openapi.json": document });
+    const to = ["run", "--target", url, "--spec", "openapi.json", "--output", "json"];
+    const { stdout } = await tool(cwd, ...to, ...filter);
+    const { findings } = JSON.parse(stdout);
+    expect(findings).toMatchObject([{
+      family: "double_submit",
+      happened: "In 1 of 3 rounds: The race made the server fail with 500",
+    }]);
   });
 
   test("two runs use different values", async () => {
