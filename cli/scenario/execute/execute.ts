@@ -15,6 +15,7 @@ import {
 import type { Target } from "./target.ts";
 import {
   allRefused,
+  crashOf,
   failed,
   howMany,
   inconclusive,
@@ -150,6 +151,9 @@ async function runRace(
       evidence: after,
     };
   }
+  // What may be repeated may not crash either.
+  const crash = crashOf(race);
+  if (crash !== null) return { verdict: crash, evidence: after };
   const many = `${
     howMany(winnersOf(race), exec!.concurrency!)
   } succeeded, and one more afterwards too`;

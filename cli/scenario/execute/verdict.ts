@@ -91,13 +91,19 @@ export function judgeRace(race: Race): Verdict {
   }
   const broken = race.shots.find(({ error }) => error !== null);
   if (broken) return failed(`A request of the race got no good answer: ${broken.error}`);
-  const crashed = race.shots.find(({ status }) => status! >= 500);
-  if (crashed) return failed(`The race made the server fail with ${crashed.status}`);
+  const crash = crashOf(race);
+  if (crash !== null) return crash;
   const why = race.notes.length > 0 ? `; ${race.notes.join("; ")}` : "";
   if (winners.length === 0) {
     return passed(`vacuous: ${allRefused(race)}${whyNone(race)}${why}`);
   }
   return passed(`Only one of ${inWords(count)} succeeded${why}`);
+}
+
+/** The failure of a volley that the server met with a 5xx; null without one. */
+export function crashOf({ shots }: Pick<Race, "shots">): Verdict | null {
+  const crashed = shots.find(({ status }) => status! >= 500);
+  return crashed ? failed(`The race made the server fail with ${crashed.status}`) : null;
 }
 
 /** `all ten were refused (400)`: the answers to a volley without a winner. */

@@ -448,6 +448,15 @@ describe("a race that was generated", () => {
     ],
     ["a request that may be repeated", () => () => [200], "inconclusive", /may be repeated/],
     [
+      "a request that may be repeated, and crashes beside others",
+      () => {
+        let calls = 0;
+        return () => [++calls === 6 ? 500 : 200];
+      },
+      "failed",
+      /^The race made the server fail with 500$/,
+    ],
+    [
       "a state that was spent before",
       () => {
         let first = true;
