@@ -59,7 +59,7 @@ function Removed({ folders }: { folders: readonly string[] }) {
             <Code value={path} /> <span class="quiet">if it is empty then</span>
           </p>
         ))}
-        <More rest={folders.length - MOST_SHOWN} what="more folder" />
+        <Rest rest={folders.length - MOST_SHOWN} what="more folder" />
       </dd>
     </div>
   );
@@ -76,12 +76,12 @@ function NotTaken({ left_out: { files, count: all } }: { left_out: LeftOut }) {
             <Code value={path} /> <Text as="span" class="quiet" value={why} />
           </p>
         ))}
-        <More rest={all - MOST_SHOWN} what="more file" />
+        <Rest rest={all - MOST_SHOWN} what="more file" />
       </dd>
     </div>
   );
 }
 
-function More({ rest, what }: { rest: number; what: string }) {
+function Rest({ rest, what }: { rest: number; what: string }) {
   return rest > 0 ? <p>{count(rest, what)}</p> : null;
 }

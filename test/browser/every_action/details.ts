@@ -112,6 +112,40 @@ export const DETAILS: Deed[] = [
   ),
   deed(
     "Approvals",
+    "unfold the files that a command deletes",
+    { "card/command": ["Show … more"] },
+    async (scene) => {
+      const { hand, button, page } = use(scene);
+      const folder = scene.name("build");
+      for (let n = 10; n < 22; n++) scene.stage.write(`${folder}/part-${n}.js`, "x");
+      const command = `rm -rf ${folder}`;
+      const action = await scene.card(await scene.stage.submit("run_command", { command }));
+      await hand.press(page.locator("summary", { hasText: /^Show 8 more$/ }));
+      await scene.see(`${folder}/part-21.js`);
+      await hand.press(button("Reject"), "r");
+      await hand.press(page.locator(".decision button[type=submit]"), "Enter");
+      await scene.becomes(action, "rejected");
+    },
+  ),
+  deed(
+    "Approvals",
+    "unfold many conflicts",
+    { "card/conflicts": ["Show …"] },
+    async (scene) => {
+      const { hand, page } = use(scene);
+      const name = `${scene.name()}.txt`;
+      scene.stage.write(`src/${name}`, LINES);
+      for (const agent of ["codex", "gemini-cli", "copilot-cli"]) {
+        await scene.stage.hold(name, `${LINES}${agent}\n`, { agent });
+      }
+      await scene.card(await scene.stage.hold(name, LINES.replace("two", "TWO")));
+      await hand.press(page.locator("summary", { hasText: "Show 3 conflicts" }));
+      const open = page.locator(".conflict details[open] .conflicts > li");
+      await until("three conflicts are shown", async () => await open.count() === 3);
+    },
+  ),
+  deed(
+    "Approvals",
     "go between queue and card in a narrow window",
     { "approvals/review_pane": ["Queue"] },
     async (scene) => {
@@ -164,6 +198,24 @@ export const DETAILS: Deed[] = [
       await until("it is trusted", async () => await trust() === "trusted");
       await hand.press(button("Let the machine’s rules hold again"));
       await until("it is not trusted", async () => await trust() !== "trusted");
+      await scene.stage.api("DELETE", `/api/hub/projects/${id}`);
+    },
+  ),
+  deed(
+    "Policy",
+    "show the rest of many rules",
+    { "policy/rules": ["<More>"] },
+    async (scene) => {
+      const { hand, button, page } = use(scene);
+      const id = scene.name("strict");
+      const blockedPaths = Array.from({ length: 70 }, (_, at) => `own-${at}/**`);
+      await scene.stage.addProject(id, { ...POLICIES, blockedPaths });
+      await scene.open(`/policy?project=${id}`);
+      const last = page.locator(".rule-list .rule", { hasText: "own-69/**" });
+      await page.locator(".rule-list .rule").first().waitFor();
+      expect(await last.count()).toBe(0);
+      await hand.press(button(/^Show the next \d+$/));
+      await last.waitFor();
       await scene.stage.api("DELETE", `/api/hub/projects/${id}`);
     },
   ),

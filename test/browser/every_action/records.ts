@@ -102,6 +102,28 @@ export const RECORDS: Deed[] = [
       });
     },
   ),
+  deed(
+    "Action",
+    "show more lines of a conflict in three columns",
+    { "rollback/three_columns": ["<More>"] },
+    async (scene) => {
+      const { hand, button, page } = use(scene);
+      const path = `free/${scene.name()}.md`;
+      const text = (word: string) =>
+        Array.from({ length: 500 }, (_, at) => `${word} ${at}\n`).join("");
+      scene.stage.write(path, text("before"));
+      const done = await scene.stage.submit("write_file", { path, content: text("agent") });
+      scene.stage.write(path, text("now"));
+      await scene.open(`/actions/${done.id}`);
+      await scene.see("What happened");
+      await hand.press(button("Roll back"), "u");
+      const rows = page.locator(".three tbody tr");
+      await rows.first().waitFor();
+      const shown = await rows.count();
+      await hand.press(button(/^Show the next \d+$/));
+      await until("more lines are shown", async () => await rows.count() > shown);
+    },
+  ),
   ...(["Merge", "Overwrite"] as const).map((way) =>
     deed(
       "Action",
