@@ -55,6 +55,7 @@ export const Action = z.object({
   path: z.string().nullable().describe("relative to root inside it, absolute outside"),
   command: z.string().nullable(),
   cwd: z.string().nullable(),
+  title: z.string().nullable().describe("of a plan: what the agent calls it"),
   status: ActionStatus,
   execution: Execution,
   decision: Decision,

@@ -18,7 +18,7 @@ interface Proposed {
 }
 
 /** An action with the internal fields for its execution, its views and its rollback. */
-export interface ActionRow extends Action {
+export interface ActionRow extends Omit<Action, "title"> {
   plan: Plan | null;
   analysis: Analysis | null;
   proposed: Proposed | null;
@@ -73,7 +73,7 @@ export const PUBLIC = [
   "reason",
   "exit_code",
   "error",
-] as const satisfies (keyof Action)[];
+] as const satisfies (keyof Action & keyof ActionRow)[];
 const OWN = [
   "analysis",
   "proposed",
@@ -89,6 +89,9 @@ const OWN = [
 ] as const satisfies (keyof ActionRow)[];
 /** The columns of an `ActionRow`. */
 export const COLUMNS = [...PUBLIC, ...OWN, "input AS plan"].join(", ");
+/** The title of a plan, as a column of its own. */
+export const TITLE = `CASE WHEN actions.tool IN (${sqlNames(({ leases }) => leases)})
+  THEN json_extract(actions.input, '$.lease.title') END AS title`;
 /** The tools that the gate executes itself. */
 const BY_GATE = sqlNames(({ executor }) => executor === "gate");
 
@@ -307,14 +310,23 @@ export function listUnstarted(ledger: Ledger): Promise<ActionRow[]> {
 }
 
 export function toRow(row: Row): ActionRow {
+  return valuesOf(row) as unknown as ActionRow;
+}
+
+/** The public record that a list reads, with the columns of `PUBLIC` and `TITLE`. */
+export function toListed(row: Row): Action {
+  return valuesOf(row) as unknown as Action;
+}
+
+function valuesOf(row: Row): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const name in row) found[name] = fromValue(name, row[name]!);
-  return found as unknown as ActionRow;
+  return found;
 }
 
 /** The public record. */
 export function publicOf(row: ActionRow): Action {
-  const found: Record<string, unknown> = {};
+  const found: Record<string, unknown> = { title: row.plan?.lease?.title ?? null };
   for (const name of PUBLIC) found[name] = row[name];
   return found as unknown as Action;
 }

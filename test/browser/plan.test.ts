@@ -45,3 +45,18 @@ test("the card of a plan shows each step with its diff, and one approval covers 
   await page.goto(`${stage.gate.url}/actions/${plan.id}?project=my-app`);
   await page.locator(".plan-steps > li").first().getByText("done").waitFor();
 });
+
+test("lists call a plan by its title", async () => {
+  const title = "Two files <b>now</b>\u202e";
+  const plan = await stage.submit("submit_plan", { title, steps: STEPS });
+  expect(plan.title).toBe(title);
+  const shown = /^Carry out\s*a plan: Two files <b>now<\/b>\W*U\+202E\W*$/;
+  const page = await stage.page(`/approvals?project=my-app&id=${plan.id}`);
+  const row = page.locator(".queue-row .sentence").first();
+  await row.waitFor();
+  expect(await row.textContent()).toMatch(shown);
+  await page.goto(`${stage.gate.url}/actions?project=my-app`);
+  const listed = page.locator(".row-link .sentence", { hasText: "a plan: Two files" }).first();
+  await listed.waitFor();
+  expect(await listed.textContent()).toMatch(shown);
+});

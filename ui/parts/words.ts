@@ -31,10 +31,15 @@ const HOST_VERBS: Record<string, string> = {
   Read: "Read",
 };
 
+type Described = Pick<Action, "tool" | "path" | "command"> & Partial<Pick<Action, "title">>;
+
 /** Describes an action in one line. */
-export function sentenceOf(action: Pick<Action, "tool" | "path" | "command">): Sentence {
+export function sentenceOf(action: Described): Sentence {
   const verb = VERBS[action.tool];
-  if (toolOf(action.tool).leases) return { verb: "Carry out", object: null, tail: "a plan" };
+  if (toolOf(action.tool).leases) {
+    const tail = action.title ? `a plan: ${action.title}` : "a plan";
+    return { verb: "Carry out", object: null, tail };
+  }
   if (toolOf(action.tool).takes_over) {
     return { verb: "Take over", object: null, tail: "changes of a command" };
   }

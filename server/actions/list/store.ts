@@ -3,7 +3,8 @@ import { readCursor, toPage } from "../../db/cursor.ts";
 import type { Ledger, Statement } from "../../db/ledger.ts";
 import { listInOrder } from "./order.ts";
 import type { ActionList, ActionQuery } from "./schema.ts";
-import { type ActionRow, PUBLIC, toRow } from "../store.ts";
+import type { Action } from "../schema.ts";
+import { PUBLIC, TITLE, toListed } from "../store.ts";
 import {
   indexScan,
   type Match,
@@ -35,7 +36,7 @@ const NOTHING_MS = 0.5;
 /** Testing a row for a word costs about as much as reading this many rows. */
 const WORD_IN_ROW = 20;
 
-const COLUMNS = PUBLIC.map((name) => `actions.${name}`).join(", ");
+const COLUMNS = [...PUBLIC.map((name) => `actions.${name}`), TITLE].join(", ");
 
 /** At most `limit` actions after the cursor, in the queried order. */
 export async function listActions(
@@ -53,7 +54,7 @@ async function listByTime(
 ): Promise<ActionList> {
   let span = await spanOf(ledger, query);
   const walk = await walkFor(ledger, query, { span, limit });
-  const found: ActionRow[] = [];
+  const found: Action[] = [];
   while (walk !== null && span.before > span.low) {
     const step = walk.step(span, limit + 1 - found.length);
     let started = 0;
@@ -63,7 +64,7 @@ async function listByTime(
       return Promise.all([ledger.all(step.sql, step.args), step.rest()]);
     });
     walk.took(performance.now() - started);
-    found.push(...rows.map(toRow));
+    found.push(...rows.map(toListed));
     if (found.length > limit) break;
     span = rest;
     if (span.before > span.low) await pause();

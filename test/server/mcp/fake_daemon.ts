@@ -179,6 +179,7 @@ export class FakeDaemon {
       edited: false,
       before_sha256: null,
       lines: null,
+      title: null,
       after_sha256: null,
       bytes: null,
       digest: "d",
