@@ -14,11 +14,12 @@ import { commandText } from "../../server/shown/command_text.ts";
 
 /** An action's command, path or purpose, on one line that is safe to print. */
 export function summarize(
-  { tool, path, command, rollback_of }: Pick<Action, "tool" | "path" | "command" | "rollback_of">,
+  { tool, path, command, rollback_of, title }:
+    & Pick<Action, "tool" | "path" | "command" | "rollback_of">
+    & Partial<Pick<Action, "title">>,
 ): string {
-  const purpose = rollback_of === null
-    ? PURPOSES[tool] ?? tool
-    : `the rollback of action ${rollback_of}`;
+  const what = title ? `a plan: ${title}` : PURPOSES[tool] ?? tool;
+  const purpose = rollback_of === null ? what : `the rollback of action ${rollback_of}`;
   return visibleLine(command ?? path ?? purpose);
 }
 

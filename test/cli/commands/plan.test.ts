@@ -25,7 +25,7 @@ test("gate show and gate approve show every step of a plan; its steps are not as
     expect(shown).toContain(part);
   }
   for (const line of ["first", "second", "third"]) expect(shown).toContain(line);
-  expect((await gated.good("pending")).stdout).toMatch(/submit_plan +a plan of several actions/);
+  expect((await gated.good("pending")).stdout).toMatch(/submit_plan +a plan: Three steps/);
   await gated.good("approve", plan.id, "--digest", plan.digest);
   expect(gated.onDisk("a.txt")).toBeNull();
   const first = await gated.submit(STEPS[0]!.tool, STEPS[0]!.input);
