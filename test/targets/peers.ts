@@ -58,7 +58,8 @@ const PEERS: Peer[] = [
         ...[document, at.target, "--loglevel", "error"],
         ...headers.flatMap((header) => ["--header", header]),
       ], cwd),
-    report: ({ stdout, stderr }) => lineOf(`${stdout}${stderr}`, /\d+ passing.*|error: .*/g),
+    report: ({ stdout, stderr }, { cwd }) =>
+      lineOf(`${stdout}${stderr}`.replaceAll(`${cwd}/`, ""), /\d+ passing.*|error: .*/g),
   },
   {
     tool: "newman 6.2",

@@ -8,6 +8,8 @@ export interface Measured {
   untested: number;
   executed: number;
   duration_ms: number;
+  /** The findings that only the second run showed. */
+  later: string[];
   /** Passes without a control. */
   empty: number;
   /** The page of the authors that lists the holes. */
@@ -37,6 +39,7 @@ export function resultsOf(
   const judged = measured.flatMap((one) => one.judged);
   const found = holes.filter(({ shown }) => shown !== null).length;
   const wrong = judged.filter(({ is }) => is === "false").length;
+  const later = measured.flatMap((one) => one.later.map((finding) => `${one.name}: ${finding}`));
   const again = judged.filter((one) => one.again).length;
   const unseenBefore = measured.filter(({ name }) => NEW.includes(name));
   const fresh = unseenBefore.flatMap((one) => one.holes).filter(isCounted);
@@ -62,6 +65,7 @@ export function resultsOf(
     `- Findings: ${judged.length}, each judged one by one; **${wrong} false** ` +
     `(${percent(wrong, judged.length)}).`,
     `- A second run on a fresh start showed ${again} of ${judged.length} again.`,
+    ...(later.length === 0 ? [] : [`- Only the second run showed ${later.join("; ")}.`]),
     ...(left.length === 0 ? [] : [`- Not started in this run: ${left.join("; ")}.`]),
     `- Passes that name no request that succeeded: ${sum(measured.map((one) => one.empty))}.`,
     "",

@@ -122,7 +122,9 @@ describe.skipIf(path === undefined)("applications of other authors", () => {
     const { duration_ms, executed, untested } = run.summary;
     const operations = new Set(run.scenarios.map(({ operation }) => operation)).size;
     const figures = { operations, untested: untested.length, executed, duration_ms };
-    measured.push({ name, source, ...figures, empty: emptyPasses(run), holes: rows, judged });
+    const later = namesOf(again).filter((one) => !names.includes(one));
+    const empty = emptyPasses(run);
+    measured.push({ name, source, ...figures, empty, holes: rows, judged, later });
     console.table(rows);
     console.table(judged);
     expect(judged.filter(({ is }) => is === "not judged")).toEqual([]);
