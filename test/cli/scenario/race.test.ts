@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { execs, runJson, serve } from "./harness.ts";
 
 const WINDOW_MS = 5;
@@ -52,6 +53,26 @@ test("all requests are identical and in flight before the first response", async
   expect(most).toBe(10);
   expect(new Set(requests.map((request) => JSON.stringify(request))).size).toBe(1);
   expect(executions[0].evidence.race).toMatchObject({ strategy: "last-byte", overlap: true });
+});
+
+test("a connection that ends after an early refusal of the others is no failure", async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    const isReset = ++connections % 2 === 0;
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      if (isReset) return socket.resetAndDestroy();
+      socket.write("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { executions } = await runJson(execs(race("/")), "--target", url);
+  expect(executions).toMatchObject([{
+    status: "passed",
+    reason: expect.stringMatching(/^vacuous: all ten were refused \(401\)/),
+  }]);
 });
 
 describe("the verdict of a race", () => {
