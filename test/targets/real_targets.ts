@@ -103,8 +103,9 @@ describe.skipIf(missing !== null)("json-server 0.17.4", () => {
     expect(broken.every(({ reason }) => reason.startsWith("Answered 500"))).toBe(true);
     const culprits = failed.filter(({ reason }) => reason.includes("left the target broken:"));
     expect(culprits).toMatchObject([{ family: "body_deep", operation: "POST /posts" }]);
+    // Its error page shows a stack trace, whatever the body was.
     expect(
-      own(failed).every(({ family }) =>
+      own(failed).filter(({ reason }) => !/shows a stack trace/.test(reason)).every(({ family }) =>
         ["percent_broken", "body_deep", "mass_assignment", "privileged_create"].includes(family)
       ),
     ).toBe(true);
@@ -167,11 +168,13 @@ describe.skipIf(missing !== null)("a Prism mock, 5.16", () => {
 
   test("the reason names the concurrent requests that may have stopped it", async () => {
     const { failed } = await run(server.url, "--filter", "^(?!.*as documented).*GET ");
-    const [culprit, ...others] = failed.filter(({ reason }) =>
-      /left the target broken:/.test(reason)
-    );
-    expect(others).toEqual([]);
-    expect(culprit!.reason).toMatch(/it left|what was sent beside it \(TS-/);
+    // Everything whose connection it reset may have stopped it, and one of these did.
+    const culprits = failed.filter(({ reason }) => /left the target broken:/.test(reason));
+    const stopping = ["percent_broken", "header_accept"];
+    expect(culprits.some(({ family }) => stopping.includes(family))).toBe(true);
+    for (const { reason } of culprits) {
+      expect(reason).toMatch(/it left|what was sent beside it \(TS-/);
+    }
   });
 });
 
