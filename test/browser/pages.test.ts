@@ -65,7 +65,7 @@ test("no page is wider than the window, at any width", async () => {
     await page.goto(stage.gate.url + path);
     await page.locator("h1").first().waitFor({ state: "attached" });
     await until(
-      "every action is loaded",
+      `every action is loaded on ${name}`,
       async () => await page.locator(".skeleton").count() === 0,
     );
     for (const width of [360, 720, 1024, 1440]) {
