@@ -23,7 +23,7 @@ export function summarize(
   return visibleLine(command ?? path ?? purpose);
 }
 
-/** What the tools without a path and a command do, because a list shows their name beside it. */
+/** The purpose of tools without a path and a command; a list shows their name beside it. */
 const PURPOSES: Record<string, string> = {
   apply_changes: "the changes that a command made to its copy",
   submit_plan: "a plan of several actions",

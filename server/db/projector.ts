@@ -31,7 +31,7 @@ export class Projector {
   /** The commits that each projection has followed. */
   readonly #reached = new Map<string, number>();
   #waiting: Waiting[] = [];
-  /** What is current for the read whose queries begin now. */
+  /** The projections that are current for the read whose queries begin now. */
   #current: readonly string[] | null = null;
   #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
   #running: Promise<void> | null = null;

@@ -123,7 +123,7 @@ export class Tail {
     if (!last) return;
     const others = events.filter(({ seq }) => !this.#own.has(seq));
     if (others.length > 0) this.#hasOthers = true;
-    // What cannot be delivered now comes again with the next request.
+    // Events that cannot be delivered now come again with the next request.
     await this.#options.deliver(events, others);
     this.#seq = last.seq;
     for (const { seq } of events) this.#own.delete(seq);

@@ -28,7 +28,7 @@ export interface Derivation {
   scrypt: Scrypt;
   /** Receives the finished part, from 0 to 1. */
   onProgress?: (part: number) => void;
-  /** What runs scrypt; without it JavaScript, which yields to the event loop meanwhile. */
+  /** The code that runs scrypt; without it JavaScript, which yields to the event loop meanwhile. */
   run?: ScryptRun;
 }
 

@@ -30,7 +30,7 @@ const MAX_RUNNING = 1_000;
 const KEPT_MS = 25 * 60 * 60 * 1000;
 
 /**
- * What was there before each command that runs in the sandbox. It is also kept on the disk, because a
+ * The state before each command that runs in the sandbox. It is also kept on the disk, because a
  * command goes on while the daemon restarts.
  */
 export class RunningCommands {
@@ -53,7 +53,7 @@ export class RunningCommands {
     writeFileSync(this.#fileOf(action_id), textOf(before), { mode: 0o600 });
   }
 
-  /** What was there before the command; null if it is not known to run in the sandbox. */
+  /** The state before the command; null if it is not known to run in the sandbox. */
   find(action_id: string): Before | null {
     return this.#known.get(action_id) ?? this.#read(this.#fileOf(action_id));
   }

@@ -151,7 +151,7 @@ async function runRace(
       evidence: after,
     };
   }
-  // What may be repeated may not crash either.
+  // A request that may be repeated may not crash either.
   const crash = crashOf(race);
   if (crash !== null) return { verdict: crash, evidence: after };
   const many = `${

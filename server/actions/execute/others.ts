@@ -16,7 +16,7 @@ interface Parts {
 
 /**
  * Takes over what other machines that share the ledger have committed: this one executes what they
- * approved for its own agents. What fails is taken up again, because only this machine can do it.
+ * approved for its own agents. A failed approval is taken up again: only this machine can do it.
  */
 export class Others implements DeadlineSource {
   readonly #services: ActionServices;

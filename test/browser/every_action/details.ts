@@ -7,7 +7,7 @@ import { type Deed, deed, use } from "./deed.ts";
 const LINES = "one\ntwo\nthree\nfour\nfive\nsix\n";
 const RULES = JSON.stringify({ id: "my-app", policies: { sandbox: { mode: "off" }, ...POLICIES } });
 
-/** What a person does where there is more to look at, and in windows and states that are rarer. */
+/** The deeds of a person where there is more to look at, and in rarer windows and states. */
 export const DETAILS: Deed[] = [
   deed(
     "Approvals",

@@ -5,7 +5,7 @@ import { until } from "../stage.ts";
 const PASSPHRASE = "correct horse battery";
 const OTHER = "another correct horse";
 
-/** What a person does with the key of their decisions; each row goes on where the one before ended. */
+/** The deeds with the key of a person's decisions; each row goes on where the one before ended. */
 export const PROOF: Deed[] = [
   deed(
     "Any page",

@@ -8,7 +8,7 @@ const HEAD = "approvals/queue_head";
 const PAGE = "approvals/approvals_page";
 const LONG = Array.from({ length: 400 }, (_, i) => `line ${i}\n`).join("");
 
-/** What a person does in the queue and on a card. */
+/** The deeds of a person in the queue and on a card. */
 export const QUEUE: Deed[] = [
   deed("Approvals", "approve", { [BAR]: ["Approve"], [PANE]: ["key a"] }, async (scene) => {
     const { hand, button } = use(scene);
