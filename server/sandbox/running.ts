@@ -42,7 +42,8 @@ export class RunningCommands {
     this.#folder = join(gate_home, "run", "walls");
     for (const name of namesIn(this.#folder)) {
       const path = join(this.#folder, name);
-      if (Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { force: true });
+      const { mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
+      if (Date.now() - mtimeMs > KEPT_MS) rmSync(path, { force: true });
     }
   }
 
