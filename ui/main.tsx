@@ -3,7 +3,7 @@ import { type JSX, render } from "preact";
 import { LocationProvider, Route, Router } from "preact-iso/router";
 import { useEffect } from "preact/hooks";
 import { ApprovalsPage } from "./approvals/approvals_page.tsx";
-import { Empty, LoadingDialog, useLazy, Waiting } from "./parts/placeholder.tsx";
+import { Empty, LoadingDialog, useLazy, useTypedAhead, Waiting } from "./parts/placeholder.tsx";
 import { Toasts } from "./parts/toast.tsx";
 import { openKnown } from "./proof/known.ts";
 import { ProofDialogs } from "./proof/loaded.tsx";
@@ -170,15 +170,18 @@ function lazyPage(name: string, load: () => Promise<() => JSX.Element>): () => J
   };
 }
 
-function lazyDialog(name: keyof typeof DIALOGS): (props: { onClose: () => void }) => JSX.Element {
-  return function Dialog(props) {
-    const { value: Loaded, failed } = useLazy(DIALOGS[name]);
-    return Loaded ? <Loaded {...props} /> : <LoadingDialog failed={failed} {...props} />;
-  };
+function HelpDialog(props: { onClose: () => void }) {
+  const { value: Help, failed } = useLazy(DIALOGS.help);
+  return Help ? <Help {...props} /> : <LoadingDialog failed={failed} {...props} />;
 }
 
-const HelpDialog = lazyDialog("help");
-const PaletteDialog = lazyDialog("palette");
+function PaletteDialog(props: { onClose: () => void }) {
+  const { value: Palette, failed } = useLazy(DIALOGS.palette);
+  const { text, onLetter } = useTypedAhead();
+  if (Palette) return <Palette text={text} {...props} />;
+  return <LoadingDialog failed={failed} onLetter={onLetter} {...props} />;
+}
+
 function LoadingPage({ name, failed }: { name: string; failed: boolean }) {
   return (
     <main class="scroll page-scroll">

@@ -194,8 +194,12 @@ function sessionLines(io: Io, sessions: AgentSession[]): string {
     rows.map((row) => COLUMNS.flatMap((name) => shown.includes(name) ? row[name]! : []));
   while (shown.length > 4 && widthOf(cells()) > room) shown = shown.slice(0, -1);
   return table(cells()).split("\n").flatMap((line, at) => {
-    const held = sessions[at]!.held;
-    return held === null ? [line] : [line, `  gate show ${held.action_id}`];
+    const { held, title } = sessions[at]!;
+    return [
+      line,
+      ...title === null ? [] : [`  asked: ${fitVisible(visibleLine(title), room - 9)}`],
+      ...held === null ? [] : [`  gate show ${held.action_id}`],
+    ];
   }).join("\n");
 }
 

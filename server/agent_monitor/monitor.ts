@@ -319,6 +319,7 @@ export class AgentMonitor {
     await this.#track(children, at);
     const snapshot: AgentSnapshot = {
       generated_at: dateOf(at)!,
+      shows_texts,
       sessions: shown,
       rate_limits: await this.#limits(sessions, at),
       child_ports: children.map(toChildPort),

@@ -134,6 +134,7 @@ export type AgentPorts = z.infer<typeof AgentPorts>;
 /** `GET /api/agent-monitor/snapshot`. */
 export const AgentSnapshot = AgentPorts.extend({
   generated_at: z.iso.datetime(),
+  shows_texts: z.boolean().describe("whether the config lets sessions show their first request"),
   sessions: z.array(AgentSession),
   rate_limits: z.array(RateLimits),
   mcp_servers: z.array(z.object({

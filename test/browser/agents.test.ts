@@ -378,7 +378,7 @@ async function alterSnapshots(page: Page, change: (json: { sessions: object[] })
   });
 }
 
-test("a session's page is titled by its first request, if the config allows to show it", async () => {
+test("a session's page and card show its first request, if the config allows it; else the page says so", async () => {
   const config = join(stage.folder, "home", "config.json");
   const before = readFileSync(config, "utf8");
   await startClaude({ asks: `mend the ${RTL}login page, token ghp_${"a1B2".repeat(9)}` });
@@ -390,7 +390,12 @@ test("a session's page is titled by its first request, if the config allows to s
   await stage.api("POST", "/api/hooks/claude-code", call, "agent");
   const { items } = await stage.api("GET", "/api/sessions?project=my-app");
   const path = `/sessions/${items[0].id}`;
-  const page = await stage.page(path);
+  const page = await stage.page("/agents");
+  await cardOf(page).waitFor();
+  const hint = page.getByText("First requests are hidden");
+  await hint.waitFor();
+  expect(await axe(page)).toEqual([]);
+  await page.goto(stage.gate.url + path);
   await page.getByRole("heading", { name: "Write free/a.ts" }).waitFor();
   try {
     writeFileSync(
@@ -423,6 +428,9 @@ test("a session's page is titled by its first request, if the config allows to s
     await page.keyboard.press("r");
     await page.keyboard.press("Enter");
     await waits;
+    await page.goto(`${stage.gate.url}/agents`);
+    await cardOf(page).getByText(/^mend the/).waitFor();
+    expect(await hint.count()).toBe(0);
   } finally {
     writeFileSync(config, before);
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { headline, settled, Stage, until } from "./stage.ts";
+import { headline, holdScripts, settled, Stage, until } from "./stage.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -119,6 +119,22 @@ describe("reviewing", () => {
       "// by a person\nconst secret = 1;\n",
     );
     expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
+  });
+
+  test("no key that is typed before the editor is there acts on the page", async () => {
+    const { id } = await stage.hold("eager.ts", "one\n");
+    await stage.hold("next.ts", "two\n");
+    const page = await stage.page(`/approvals?id=${id}`);
+    await headline(page, "Write 1 line to src/eager.ts");
+    const release = await holdScripts(page);
+    await page.keyboard.press("e");
+    await page.keyboard.type("jxgh");
+    release();
+    await page.locator(".editor .cm-content").waitFor();
+    expect(new URL(page.url()).pathname).toBe("/approvals");
+    await page.getByText("Edit src/eager.ts").waitFor();
+    await page.keyboard.press("Escape");
+    await headline(page, "Write 1 line to src/eager.ts");
   });
 
   test("an edit keeps line endings, and survives leaving the editor", async () => {

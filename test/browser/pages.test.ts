@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { headline, Stage, until } from "./stage.ts";
+import { headline, holdScripts, Stage, until } from "./stage.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -190,6 +190,24 @@ test("the palette and the shortcuts lead to every page", async () => {
   await page.waitForURL(/\/approvals/);
   await page.keyboard.press("?");
   await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
+});
+
+test("text typed while the palette loads is in its field, not in a field below", async () => {
+  const page = await stage.page();
+  const filter = page.getByRole("searchbox");
+  await filter.focus();
+  const release = await holdScripts(page);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("sess?");
+  await page.keyboard.press("Backspace");
+  release();
+  const field = page.getByRole("combobox");
+  await field.waitFor();
+  await page.keyboard.type("ions");
+  expect(await field.inputValue()).toBe("sessions");
+  expect(await filter.inputValue()).toBe("");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/sessions/);
 });
 
 test("the palette and the table search all actions", async () => {

@@ -266,6 +266,17 @@ export async function settled(page: Page): Promise<void> {
   await page.locator(".decision .button-primary:not([aria-disabled])").waitFor();
 }
 
+/** Holds the scripts that the page loads from now on; returns how to let them through. */
+export async function holdScripts(page: Page): Promise<() => void> {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => open = resolve);
+  await page.route("**/*.js", async (route) => {
+    await opened;
+    await route.continue();
+  });
+  return open;
+}
+
 /** Polls until the condition holds. @throws Error after the deadline, with `what` */
 export async function until(what: string, condition: () => boolean | Promise<boolean>) {
   const end = Date.now() + 10_000;

@@ -39,11 +39,12 @@ export function AgentsPage() {
       </main>
     );
   }
-  const { sessions, rate_limits, orphan_ports } = snapshot;
+  const { sessions, rate_limits, orphan_ports, shows_texts } = snapshot;
   const names = Object.fromEntries(rate_limits.map((one) => [one.agent, one.name]));
   return (
     <main class="scroll page-scroll room-empty">
       <Sessions all={sessions} scope={scope} />
+      {!shows_texts && sessions.length > 0 && <PrivateRequests />}
       <Orphans
         all={orphan_ports}
         nameOf={(id) => names[id] ?? id}
@@ -59,6 +60,18 @@ export function AgentsPage() {
           : null}
       />
     </main>
+  );
+}
+
+const SHOW_TEXTS = '"agentMonitor": { "showTexts": true }';
+
+/** Says why no card shows what its agent was asked to do. */
+function PrivateRequests() {
+  return (
+    <p class="quiet">
+      First requests are hidden, because they may be private. To show them, put{" "}
+      <code>{SHOW_TEXTS}</code> into <code>config.json</code> in gate’s home.
+    </p>
   );
 }
 

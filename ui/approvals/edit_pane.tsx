@@ -4,7 +4,7 @@ import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { PolicyTestResult } from "../../server/policy/schema.ts";
 import { WhatItDoes } from "../card/command.tsx";
 import type { DiffMode } from "../diff/diff.tsx";
-import { useLazy, Waiting } from "../parts/placeholder.tsx";
+import { LoadingPane, useLazy, Waiting } from "../parts/placeholder.tsx";
 import { Code, Text } from "../parts/text.tsx";
 import { api, explain, unwrap } from "../state/client.ts";
 import { editableOf } from "../card/card.tsx";
@@ -38,7 +38,7 @@ export function EditPane({ review, detail }: PaneProps) {
             onChange={(text) => review.draft.value = text}
           />
         )
-        : <Waiting failed={loaded.failed} />}
+        : <LoadingPane failed={loaded.failed} onClose={() => review.close()} />}
     </section>
   );
 }

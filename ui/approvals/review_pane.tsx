@@ -5,7 +5,7 @@ import { Card } from "../card/card.tsx";
 import type { DiffMode } from "../diff/diff.tsx";
 import { stepFile } from "../diff/files.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { Failed, LoadingDialog, Skeleton, useLazy, Waiting } from "../parts/placeholder.tsx";
+import { Failed, LoadingDialog, LoadingPane, Skeleton, useLazy } from "../parts/placeholder.tsx";
 import { useAddress } from "../state/address.ts";
 import { tellDrawn } from "../state/code.ts";
 import { bind, useKeys } from "../state/keys.ts";
@@ -103,7 +103,7 @@ interface EditingProps {
 
 function Editing({ step, ...props }: EditingProps) {
   const { value, failed } = useLazy(() => import("./edit_pane.tsx"));
-  if (value === null) return <Waiting failed={failed} />;
+  if (value === null) return <LoadingPane failed={failed} onClose={() => props.review.close()} />;
   return step === "edit" ? <value.EditPane {...props} /> : <value.CheckPane {...props} />;
 }
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { provenKey } from "../state/auth.ts";
 import { loadStyles, type Styles } from "../state/code.ts";
 import { bind, useKeys } from "../state/keys.ts";
@@ -93,10 +93,39 @@ export function Waiting({ failed }: { failed: boolean }) {
   );
 }
 
+interface LoadingProps {
+  failed: boolean;
+  onClose: () => void;
+  /** Gets what a person types for a field of the dialog. */
+  onLetter?: (key: string) => void;
+}
+
 /** Stands in for a dialog whose chunk is loading: the page gets no key that is meant for it. */
-export function LoadingDialog({ failed, onClose }: { failed: boolean; onClose: () => void }) {
-  useKeys(bind("Show", ["escape", "Close", onClose]), { modal: true });
+export function LoadingDialog({ failed, ...props }: LoadingProps) {
+  useLoadingKeys(props);
   return failed ? <Waiting failed /> : null;
+}
+
+/** Stands in for a pane with a field whose chunk is loading: the page gets no key either. */
+export function LoadingPane({ failed, ...props }: LoadingProps) {
+  useLoadingKeys(props);
+  return <Waiting failed={failed} />;
+}
+
+function useLoadingKeys({ onClose, onLetter }: Omit<LoadingProps, "failed">): void {
+  useKeys(bind("Show", ["escape", "Close", onClose]), {
+    modal: true,
+    ...onLetter && { onLetter },
+  });
+}
+
+/** The text that a person types before the field for it is there. */
+export function useTypedAhead(): { text: string; onLetter: (key: string) => void } {
+  const typed = useRef("");
+  const onLetter = (key: string) => {
+    typed.current = key === "Backspace" ? typed.current.slice(0, -1) : typed.current + key;
+  };
+  return { text: typed.current, onLetter };
 }
 
 const PATIENCE_MS = 300;

@@ -23,9 +23,9 @@ interface Entry {
 const SHOWN = 12;
 
 /** Finds commands, pages, projects and held actions by name, and recorded actions by their words. */
-export function Palette({ onClose }: { onClose: () => void }) {
+export function Palette({ text, onClose }: { text: string; onClose: () => void }) {
   const address = useAddress();
-  const typed = useSignal("");
+  const typed = useSignal(text);
   const at = useSignal(0);
   const bindings = useRef(pageBindings());
   const found = find(entriesOf(address, bindings.current), typed.value);

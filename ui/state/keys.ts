@@ -20,6 +20,13 @@ export function bind(
 interface Layer {
   bindings: () => Binding[];
   modal: boolean;
+  onLetter: ((key: string) => void) | undefined;
+}
+
+interface LayerOptions {
+  modal?: boolean;
+  /** Gets each letter and each "Backspace" of a modal layer whose field is not there yet. */
+  onLetter?: (key: string) => void;
 }
 
 const SEQUENCE_MS = 1200;
@@ -29,12 +36,16 @@ const layers = signal<Layer[]>([]);
 let prefix: { key: string; until: number } | null = null;
 
 /** Adds shortcuts while the component is mounted. The last modal layer disables all others. */
-export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}): void {
+export function useKeys(bindings: Binding[], options: LayerOptions = {}): void {
   const current = useRef(bindings);
   current.current = bindings;
   // A layout effect runs before the next key press.
   useLayoutEffect(() => {
-    const layer: Layer = { bindings: () => current.current, modal: options.modal === true };
+    const layer: Layer = {
+      bindings: () => current.current,
+      modal: options.modal === true,
+      onLetter: options.onLetter,
+    };
     layers.value = [...layers.peek(), layer];
     return () => {
       layers.value = layers.peek().filter((other) => other !== layer);
@@ -42,10 +53,14 @@ export function useKeys(bindings: Binding[], options: { modal?: boolean } = {}):
   }, []);
 }
 
+// A page that loads under an open dialog adds its layer later, and gets no key either.
+function modalLayer(): Layer | undefined {
+  return layers.value.findLast((layer) => layer.modal);
+}
+
 /** The shortcuts that work now. */
 function activeBindings(): Binding[] {
-  // A page that loads under an open dialog adds its layer later, and gets no key either.
-  const modal = layers.value.findLast((layer) => layer.modal);
+  const modal = modalLayer();
   return modal ? modal.bindings() : layers.value.flatMap((layer) => layer.bindings());
 }
 
@@ -63,6 +78,12 @@ export function openKeys(): () => void {
 function handle(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || event.altKey) return;
   const key = nameOf(event);
+  const { onLetter } = modalLayer() ?? {};
+  // The focus may still be in a field below the dialog.
+  if (onLetter && isLetter(event)) {
+    event.preventDefault();
+    return onLetter(event.key);
+  }
   if (isTyping(event) && !key.startsWith("mod+") && key !== "escape") return;
   if ((key === "enter" || key === "space") && isControl(event)) return;
   const sequence = prefix && performance.now() < prefix.until ? `${prefix.key} ${key}` : null;
@@ -83,6 +104,10 @@ function nameOf(event: KeyboardEvent): string {
   const key = event.key === " " ? "space" : event.key.toLowerCase();
   const shift = event.shiftKey && (/^[a-z]$/.test(key) || key.length > 1) ? "shift+" : "";
   return (event.metaKey || event.ctrlKey ? "mod+" : "") + shift + key;
+}
+
+function isLetter({ key, metaKey, ctrlKey }: KeyboardEvent): boolean {
+  return !metaKey && !ctrlKey && (key.length === 1 || key === "Backspace");
 }
 
 function isTyping(event: KeyboardEvent): boolean {
