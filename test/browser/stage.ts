@@ -279,7 +279,7 @@ export async function holdScripts(page: Page): Promise<() => void> {
 
 /** Polls until the condition holds. @throws Error after the deadline, with `what` */
 export async function until(what: string, condition: () => boolean | Promise<boolean>) {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 60_000;
   while (!await condition()) {
     if (Date.now() > end) throw new Error(`timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
