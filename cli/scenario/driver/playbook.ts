@@ -1,6 +1,13 @@
 import { type HttpExchange, type HttpRequest, isSuccess } from "../execute/http.ts";
 import { leakOf } from "../execute/leaks.ts";
-import { failed, howMany, inconclusive, passed, type Verdict } from "../execute/verdict.ts";
+import {
+  failed,
+  howMany,
+  inconclusive,
+  passed,
+  type Verdict,
+  verdictAfter,
+} from "../execute/verdict.ts";
 import { valueAt } from "../json.ts";
 import type { Scenario } from "../schema.ts";
 import { listenForCalls } from "./listener.ts";
@@ -289,11 +296,7 @@ async function runVolley(
   }
   if (step.same_answer || won < 2) return verdict;
   const { exchange } = await ledger.send(request, as);
-  if (!isSuccess(exchange.status)) return verdict;
-  return inconclusive(
-    `Proves no race: ${howMany(won, step.race!)} succeeded, and one more afterwards did too, ` +
-      "so the request may be repeated",
-  );
+  return verdictAfter(exchange.status, won, step.race!) ?? verdict;
 }
 
 /** The statuses by which a service hides what belongs to somebody else. */
@@ -412,6 +415,7 @@ function wrongJoin(halves: string[], whole: string, names: string[]): string | n
 /**
  * `header:Location` is the last segment of its path; any other header is its value. `body:/id` is a
  * member of the JSON answer, encoded for a path; `text:/token` is one without encoding.
+ * `over_half:balance` is a whole number above half of that member, however deep.
  */
 function valueOf(exchange: HttpExchange, from: string, sent = ""): string | null {
   const [kind, what = ""] = from.split(/:(.*)/s);
@@ -419,6 +423,7 @@ function valueOf(exchange: HttpExchange, from: string, sent = ""): string | null
     const found = deepMember(kind === "find" ? exchange.body : sent, what);
     return found === null ? null : encodeURIComponent(found);
   }
+  if (kind === "over_half") return overHalf(Number(deepMember(exchange.body, what) ?? NaN));
   if (kind === "header") {
     const sought = what.toLowerCase();
     const header = exchange.headers.find(([name]) => name.toLowerCase() === sought)?.[1];
@@ -432,6 +437,12 @@ function valueOf(exchange: HttpExchange, from: string, sent = ""): string | null
   } catch {
     return null;
   }
+}
+
+/** The least whole number above half of an amount; null where it is more than the amount. */
+function overHalf(amount: number): string | null {
+  const half = Math.floor(amount / 2) + 1;
+  return half <= amount && Number.isSafeInteger(half) ? String(half) : null;
 }
 
 function fillIn(text: string, values: Map<string, string>): string {

@@ -21,8 +21,8 @@ export const PlaybookStep = z.looseObject({
   /** If this step is inconclusive, the playbook ends here and passes. */
   optional: z.boolean().optional(),
   /**
-   * Values for later steps, which write `{{name}}`: from `header:<name>`, `body:<pointer>` or
-   * `text:<pointer>`; `a | b` takes the first that exists.
+   * Values for later steps, which write `{{name}}`: from `header:<name>`, `body:<pointer>`,
+   * `text:<pointer>` or `over_half:<member>`; `a | b` takes the first that exists.
    */
   save: z.record(z.string(), z.string()).optional(),
   expect: z.array(Expected).optional(),

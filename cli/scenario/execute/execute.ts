@@ -17,11 +17,11 @@ import {
   allRefused,
   crashOf,
   failed,
-  howMany,
   inconclusive,
   judgeExchange,
   judgeRace,
   type Verdict,
+  verdictAfter,
 } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
@@ -145,22 +145,11 @@ async function runRace(
   // After a race the state is used up, so one request more must be refused.
   const { status } = await sendRequest(options.target, request, options);
   const after = { ...evidence, one_more: status };
-  if (!isSuccess(status)) {
-    return {
-      verdict: failed(`${verdict.reason}; one more afterwards was answered ${status}`),
-      evidence: after,
-    };
-  }
+  const unproven = verdictAfter(status, winnersOf(race), exec!.concurrency!);
+  const proven = failed(`${verdict.reason}; one more afterwards was answered ${status}`);
+  if (unproven === null) return { verdict: proven, evidence: after };
   // A request that may be repeated may not crash either.
-  const crash = crashOf(race);
-  if (crash !== null) return { verdict: crash, evidence: after };
-  const many = `${
-    howMany(winnersOf(race), exec!.concurrency!)
-  } succeeded, and one more afterwards too`;
-  return {
-    verdict: inconclusive(`Proves no race: ${many}, so the request may be repeated`),
-    evidence: after,
-  };
+  return { verdict: crashOf(race) ?? unproven, evidence: after };
 }
 
 async function runCli({ exec }: Scenario, options: ExecuteOptions): Promise<Ran> {

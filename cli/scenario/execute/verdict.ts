@@ -114,6 +114,24 @@ export function crashOf({ shots }: Pick<Race, "shots">): Verdict | null {
   return crashed ? failed(`The race made the server fail with ${crashed.status}`) : null;
 }
 
+/**
+ * The verdict where one request after a volley with several winners shows no race: it succeeded too,
+ * or the service refuses any further request. Null where it was refused for what the winners did.
+ */
+export function verdictAfter(
+  status: number | null,
+  winners: number,
+  count: number,
+): Verdict | null {
+  const many = `Proves no race: ${howMany(winners, count)} succeeded, and one more afterwards`;
+  if (isSuccess(status)) return inconclusive(`${many} did too, so the request may be repeated`);
+  if (status === null || status === 429) {
+    const why = status === null ? "got no answer" : "was refused only because there were too many";
+    return inconclusive(`${many} ${why}`);
+  }
+  return null;
+}
+
 /** `all ten were refused (400)`: the answers to a volley without a winner. */
 export function allRefused({ shots }: Pick<Race, "shots">): string {
   const answered = shots.filter(({ status }) => status !== null);

@@ -448,6 +448,15 @@ describe("a race that was generated", () => {
     ],
     ["a request that may be repeated", () => () => [200], "inconclusive", /may be repeated/],
     [
+      "a request that may be repeated until there were too many",
+      () => {
+        let calls = 0;
+        return () => [++calls > 11 ? 429 : 200];
+      },
+      "inconclusive",
+      /^Proves no race: All ten succeeded, and one more .* only because there were too many$/,
+    ],
+    [
       "a request that may be repeated, and crashes beside others",
       () => {
         let calls = 0;

@@ -83,7 +83,7 @@ export function playbookDrafts(
       ...unevenRights(operation, operations),
       ...foreseenNumbers(operation),
       ...ownRole(operation, operations),
-      ...spendRace(operation, operations),
+      ...spendRace(operation, operations, identities),
       ...promptInjection(operation),
     ]),
     ...(tries.includes("slow-sql") ? operations.flatMap(slowSql) : []),
