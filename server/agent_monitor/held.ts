@@ -1,6 +1,6 @@
 import type { Project } from "../projects/project.ts";
 
-/** What tells whose a session of gate is. */
+/** The host and the process that hold a session of gate. */
 export interface Holder {
   /** Platform id of the host of its session. */
   host: string;

@@ -27,8 +27,8 @@ export interface Change {
    */
   is_derivable?: boolean;
   /**
-   * What the change tells of, when it is not durable yet: the change becomes durable only when this
-   * has settled. For a derivable change; it must not reject.
+   * Settles when the effect that the change records is durable: the change becomes durable only then.
+   * For a derivable change; it must not reject.
    */
   durable_after?: Promise<void>;
   /**

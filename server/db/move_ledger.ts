@@ -87,7 +87,7 @@ export async function moveFromServer(
     if (!placement) throw new GateError("conflict", "Cannot move the ledger: it is here already");
     const server = opened(await ServerDatabase.open(address));
     await takeCopy(server, placement, { project_id, own, at });
-    // What they would commit from here on would not come along.
+    // A commit of another machine from here on would not come along.
     await server.batch([removeOthers(own.id, at)]);
     const [path, arriving] = [join(folder, "ledger.db"), join(folder, "ledger.db.arriving")];
     removeDatabase(arriving);
@@ -95,7 +95,7 @@ export async function moveFromServer(
     const copied = await copyLedger(server, local);
     await carryMachines(server, local, { own: own.id, at });
     await local.close();
-    // What lies there is older than the chain on the server.
+    // The ledger in that place is older than the chain on the server.
     moveDatabase(path, join(folder, asideName(folder, at)));
     moveDatabase(arriving, path);
     await settleEntries([path]);
@@ -140,7 +140,7 @@ export async function leaveMachines(ledger: ClosedLedger, address: ServerAddress
     const server = opened(await ServerDatabase.open(address));
     await server.batch([removeMachine(own.id, at)]);
     const path = join(folder, "ledger.db");
-    // What lies there only mirrors the keys and configs of the shared ledger.
+    // The ledger in that place only mirrors the keys and configs of the shared one.
     moveDatabase(path, join(folder, asideName(folder, at)));
     removePlacement(folder);
     await settleEntries([path]);

@@ -347,7 +347,7 @@ export class Projects {
     return { ...moved, shared_with: others.map(({ name }) => name) };
   }
 
-  /** What this home remembers of a ledger that another one takes the place of. */
+  /** Drops what this home remembers of a ledger when another one takes its place. */
   async #forgetLedger(id: string): Promise<void> {
     await this.#shared.stream.forget(id);
     this.#shared.configs.accepted.forget();

@@ -65,7 +65,7 @@ export async function evaluateSession(
   return { compliant: violations.length === 0, violations, budget };
 }
 
-/** What a session has changed without a person, and how much it may. */
+/** The budgets of a session: how much it has changed without a person, and how much it may. */
 async function budgetOf(
   { budgets, config }: RemediationSource,
   { id, home_project }: { id: string; home_project: string | null },

@@ -116,7 +116,7 @@ export class Retention {
     const { ledger, environment, contents } = this.#services;
     let dropped: HeldContent[] = [];
     await needed.follow();
-    // What is named from here on is in use.
+    // A content that a ledger names from here on is in use.
     await contents.drop(
       found.map(({ sha256 }) => sha256).filter((sha256) => !needed.has(sha256)),
       async (unused) => {

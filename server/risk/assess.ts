@@ -120,7 +120,7 @@ function placeCauses({ access, path, shown }: FileAccess, facts: RiskFacts): Cau
   }
   const causes: Cause[] = [];
   const found = relative === "" ? null : classOf(relative);
-  // What a build makes again is no source of anything.
+  // A file that a build makes again is no source.
   if (found && !(access === "delete" && isMadeAgain(relative))) {
     const verb = access === "delete" ? "deletes" : "changes";
     causes.push({ name: found.name, why: `${verb} "${shown}": ${found.what}` });

@@ -6,7 +6,7 @@ import { answerAttributeCalls } from "./attribute_calls.ts";
 import { selfConfine } from "./self.ts";
 import { type Argument, COMMON_CALLS, openSystemCalls, type SystemCalls } from "./system_calls.ts";
 
-/** What the kernel holds a command to. Everything that is not listed is refused. */
+/** The rights of a command, held by the kernel. Everything that is not listed is refused. */
 export interface ConfineOrder {
   /** Files and folders with the rights of Landlock on them and all that is below. */
   rules: { path: string; rights: number }[];
@@ -168,7 +168,7 @@ function addRule(
   rights: number,
 ): void {
   const fd = call(numbers.openat, AT_CWD, textOf(path), ONLY_PATH | NO_LINK, 0);
-  // What is gone cannot be opened by the command either.
+  // A path that is gone cannot be opened by the command either.
   if (fd < 0) return;
   const isFolder = statSync(`/proc/self/fd/${fd}`).isDirectory();
   const rule = new Uint8Array(12);

@@ -112,7 +112,7 @@ function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
     const path = join(folder, entry.name);
     const kind = kindOf(entry);
     if (isUnnamed(path)) {
-      // What is in such a folder cannot be told either.
+      // The names in such a folder cannot be read either.
       const fate = kind === "folder" ? "hidden" : judge(path);
       if (fate !== null) found.push({ path, fate, kind: "unnamed" });
       continue;

@@ -316,6 +316,6 @@ function refuse(client: Socket, { status, message }: Refusal): void {
     `HTTP/1.1 ${status} ${reasons[status] ?? "Bad Request"}\r\nContent-Type: text/plain\r\n` +
       `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
   );
-  // What it still sends is of no interest, and unread bytes would reset the answer.
+  // Unread bytes of the client would reset the answer.
   client.resume();
 }

@@ -228,7 +228,7 @@ function projectMounts(
   const rest = outsideOf(input).filter(isVisible);
   const parts = new Map<string, Mount>();
   const add = (mount: Mount) => {
-    // What is hidden stays so, whatever else is said about it.
+    // A hidden part stays hidden, whatever another finding says about it.
     if (!parts.get(mount.at)?.as.startsWith("hidden")) parts.set(mount.at, mount);
   };
   for (const { path, fate, kind } of [...found, ...git.flatMap((folder) => gitParts(folder))]) {

@@ -88,7 +88,7 @@ test("the first page weighs less than 45 KB, the first card 60, and neither hold
   const texts: Promise<string>[] = [];
   page.on("response", (response) => {
     if (!/\/assets\/.*\.js$/.test(response.url())) return;
-    // What loads after the card may still be on its way when the page closes.
+    // A chunk that loads after the card may still be on its way when the page closes.
     texts.push(response.text().catch(() => ""));
   });
   await page.addInitScript(() => {

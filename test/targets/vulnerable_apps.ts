@@ -36,7 +36,7 @@ if (path === undefined) {
   );
 }
 
-/** What takes long is asked for too, because the applications are there to be broken. */
+/** Slow requests are included too, because the applications are there to be broken. */
 const OPTIONS = ["--output", "json", "--try", "login-limit,slow-sql,slow-pattern"];
 
 interface Run {
@@ -77,7 +77,7 @@ function namesOf({ findings }: Run): string[] {
   return findings.map(({ family, operation }) => `${family} ${operation}`).sort();
 }
 
-/** What the run warns of, which is no finding. */
+/** The warnings of the run, which are no findings. */
 function warningsOf({ scenarios, executions }: Run): string[] {
   return executions.flatMap(({ evidence }, n) =>
     ((evidence.warnings ?? []) as { code: string }[]).map(({ code }) =>

@@ -72,7 +72,7 @@ export function Queue({ items, selected }: QueueProps) {
   );
 }
 
-/** What has one heading in the list: a session, a project, the snoozed ones; null has none. */
+/** The group of an item: its session, its project or the snoozed ones; null without a heading. */
 function groupIn(
   { asleep, session_id, project_id }: QueueItem,
   { sort, bySession }: ReturnType<typeof useArrangement>,

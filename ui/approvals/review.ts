@@ -34,7 +34,7 @@ export interface Caution {
   why: string;
 }
 
-/** What has just appeared or changed accepts no decision for this long. */
+/** A card that has just appeared or changed accepts no decision for this long. */
 export const NEW_MS = 700;
 
 /** The review of one card, from its appearance to the decision. */

@@ -20,7 +20,7 @@ interface ImpactProps {
   onAdded: () => void;
 }
 
-/** What one more rule would have changed in the last 30 days, while it is typed; then it is added. */
+/** The impact of a rule on the last 30 days, while the rule is typed; a button adds it. */
 export function Impact({ project, view, suggested, onAdded }: ImpactProps) {
   const address = useAddress();
   const asked = address.query["list"] ?? "";

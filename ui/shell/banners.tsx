@@ -12,7 +12,7 @@ export function Banners() {
   );
 }
 
-// What watches the proof, the records and the configs loads after the first page.
+// The banners about the proof, the records and the configs load after the first page.
 function Later() {
   const { value, failed } = useLazy(loadLater, "card");
   if (value === null) return failed ? <Waiting failed /> : null;

@@ -30,7 +30,7 @@ export function Palette({ text, onClose }: { text: string; onClose: () => void }
   const bindings = useRef(pageBindings());
   const found = find(entriesOf(address, bindings.current), typed.value);
   const recorded = useRecorded(typed.value);
-  // What is found later comes last, so that no row moves.
+  // Later results come last, so that no row moves.
   const entries = typed.value.trim() === "" ? found : [
     ...found,
     searchFor(address, typed.value),

@@ -35,7 +35,7 @@ export class Pace {
   }
 
   async #run(): Promise<void> {
-    // What happened before the read began is part of its answer.
+    // The answer covers every event before the read began.
     this.#again = false;
     await this.#read().catch(() => {});
     if (this.#state === "busy") this.#timer = setTimeout(() => this.#rested(), this.#rest_ms);

@@ -42,7 +42,7 @@ export function bodyVariants(
   const some = names.size > 0 && names.size < Object.keys(sample).length
     ? [filled(least, true)]
     : [];
-  // What a query may hold is often one switch or another; a body is one form.
+  // A query often holds one of several switches; a body is one form.
   const isQuery = operation.body.content_type === QUERY_TYPE;
   // A product that was just made has no stock, and an account no money.
   const older = filled(sample, true, found);

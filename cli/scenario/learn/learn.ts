@@ -345,7 +345,7 @@ class Rehearsal {
         this.#successes.set(operation, exchange.status!);
         this.learned.set(operation, { ...tried, learned });
         if (operation.method === "DELETE") {
-          // What it belonged to is still there.
+          // The record that it belonged to is still there.
           const values = new Set(inPath.slice(-1).map(({ name }) => sampleOf(tried, name)));
           this.#deleted.set(operation, { values, makers: this.#pool.drop(values) });
         }

@@ -132,7 +132,7 @@ class Staging {
     if (this.#begin) this.#staged = this.#begin().catch(() => null);
   }
 
-  /** What is staged, for the change that takes it over. */
+  /** The staged content, for the change that takes it over. */
   async take(): Promise<Staged | null> {
     const staged = await this.#staged;
     this.#staged = Promise.resolve(null);

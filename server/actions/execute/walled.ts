@@ -194,7 +194,7 @@ export async function sandboxFor(
 ): Promise<Sandbox | null> {
   const recorded = row.decision.sandbox ?? null;
   const { decision } = await evaluateAgain(services, row);
-  // What a person approved runs outside, unless the policy lets nothing run there.
+  // A command that a person approved runs outside, unless the policy lets nothing run there.
   const isApproved = row.decided_by !== "policy" && decision.effect === "allow";
   return isApproved ? recorded : decision.sandbox ?? recorded;
 }

@@ -25,7 +25,7 @@ export function onCopy(
   const named = new Set(placed.map(({ at }) => at));
   const inside = git.filter((folder) => !named.has(folder))
     .map((at): Mount => ({ at, as: "read_only" }));
-  // What lies in git's folder and is hidden must come after the folder.
+  // A hidden part of git's folder must come after the folder.
   const isBelow = ({ at }: Mount) => inside.some((one) => isWithin(at, one.at));
   return [...placed.filter((one) => !isBelow(one)), ...inside, ...placed.filter(isBelow)];
 }

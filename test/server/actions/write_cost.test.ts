@@ -60,7 +60,7 @@ test("an allowed 4 KiB write costs 20 pages, 12 statements and one sync of the l
   onTestFinished(() => [runs, syncs].forEach((spy) => spy.mockRestore()));
   for (let at = 0; at < WRITES; at++) {
     await write(at);
-    // What follows behind the answers counts as well: about as often as an agent writes at once.
+    // The work after the answers counts as well: about as often as an agent writes at once.
     if (at % 40 === 39) await ledger.catchUp();
   }
   await ledger.sync();

@@ -340,7 +340,7 @@ describe("Config", () => {
         { kind: "changed", key: "note", text: "nothing → 1", in_force: true },
       ],
     });
-    // What tightens holds at once; what loosens waits.
+    // A tightening holds at once; a loosening waits.
     expect(await effect(config, "x")).toBe("deny");
     expect(await effect(config, ".env")).toBe("deny");
     expect(change!.by).not.toBeNull();

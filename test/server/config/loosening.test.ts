@@ -343,7 +343,7 @@ describe("accepting a change", () => {
         { key: "blockedCommands", kind: "added", text: "make", in_force: true },
       ],
     }]);
-    // What tightens holds at once, in both directions.
+    // A tightening holds at once, in both directions.
     expect(await effectOf(gate, { command: "make" })).toBe("deny");
     expect(await effectOf(gate, { path: "src/a.ts", action: "write" })).toBe("ask");
     expect(await effectOf(gate, { path: "docs/a.md", action: "write" })).toBe("ask");

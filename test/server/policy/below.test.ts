@@ -101,7 +101,7 @@ const CASES: [command: string, effect: "allow" | "ask" | "deny", alternative?: s
   ["find . -name '*env' -exec cat {} +", "deny"],
   ["find . -name 'x' -o -name '*.ts' -exec cat {} +", "ask"],
   ["find . -maxdepth 1 -name '*.md' -exec cat {} +", "allow"],
-  // What is left out counts only as the program itself reads it.
+  // An excluded path counts only as the program itself reads it.
   [`grep -r ${ALL.replace("exclude=.env", "exclude='**/.env'")} TOP .`, "ask"],
   [`grep -r ${ALL.replace("=secrets", "='**/secrets'")} TOP .`, "ask"],
   ["grep -r --exclude-dir='**/*' --exclude='**/*' TOP .", "ask"],

@@ -282,7 +282,7 @@ function foreignName(
   const as = operation.security.length === 0 ? "nobody" : other;
   const tries = { ...request, name: `${as} tries`, as, probe: true };
   const above = path.slice(0, path.indexOf(`{${own.name}}`) + own.name.length + 2);
-  // What is made below a record shows in its list, and a record below another one not in that.
+  // An item below a record shows in the record's list; a record below that item shows in no list above.
   const isBelow = path.slice(above.length).includes("{");
   const shows = method === "POST" ? path : isBelow ? null : above;
   const read = operations.find((one) => one.method === "GET" && one.path === shows);
