@@ -190,7 +190,7 @@ export class Daemon {
       const guarding = new Guarding(environment);
       const intake = new Intake(environment);
       const engine = async () => await environment.sandbox?.() ?? null;
-      const sandboxes = new Sandboxes(environment.home, engine);
+      const sandboxes = new Sandboxes(environment.home, engine, environment.now);
       const host_key = HostKey.open(join(environment.home, "keys"));
       const journal = environment.journal
         ? new Journal(environment.journal, environment.home)

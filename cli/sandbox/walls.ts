@@ -3,17 +3,22 @@ import { CliError, EXIT } from "../errors.ts";
 
 const KINDS = { host: "host", write: "writable", read: "readable" } as const;
 
-/** Reads a wall as a person types it: `host:registry.example`, `write:~/data` or `read:~/.toolrc`. */
+/** The walls as a person types them, with what each of them opens. */
+const WALLS = "host:<name>[:port] (a host to reach), write:<folder> (a folder to write) or " +
+  "read:<file> (a file of your home to read)";
+
+/**
+ * Reads a wall as a person types it: `host:registry.example`, `write:~/data` or `read:~/.toolrc`.
+ * @throws CliError, which lists the walls
+ */
 export function parseWall(typed: string): OpenWall {
   const [, word = "", about = ""] = /^(host|write|read):(.+)$/s.exec(typed) ?? [];
   const kind = KINDS[word as keyof typeof KINDS];
   if (kind === undefined) {
-    throw new CliError(
-      `Cannot read the wall ${
-        JSON.stringify(typed)
-      }: write host:<name>, write:<folder> or read:<file>`,
-      { next: "gate approve --help", exit: EXIT.usage },
-    );
+    throw new CliError(`Cannot read the wall ${JSON.stringify(typed)}: the walls are ${WALLS}`, {
+      next: "gate sandbox show",
+      exit: EXIT.usage,
+    });
   }
   return kind === "host" ? { kind, host: about } : { kind, path: about };
 }

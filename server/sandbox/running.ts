@@ -2,8 +2,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
-  statSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -15,6 +15,8 @@ import type { SearchedPrograms } from "./shadows.ts";
 /** The blocked and kept files at the start of a command. */
 export interface Before {
   session_id: string;
+  /** When it started, in milliseconds since 1970. */
+  started_at: number;
   folders: readonly string[];
   paths: ReadonlySet<string>;
   /** The folders that were kept as a whole. */
@@ -38,12 +40,12 @@ export class RunningCommands {
   readonly #known = new LRUCache<string, Before>({ max: MAX_RUNNING });
 
   /** Forgets what earlier daemons left of commands that cannot run any more. */
-  constructor(gate_home: string) {
+  constructor(gate_home: string, now: () => number) {
     this.#folder = join(gate_home, "run", "walls");
     for (const name of namesIn(this.#folder)) {
       const path = join(this.#folder, name);
-      const { mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
-      if (Date.now() - mtimeMs > KEPT_MS) rmSync(path, { force: true });
+      const started_at = name.endsWith(".json") ? this.#read(path)?.started_at ?? 0 : 0;
+      if (now() - started_at > KEPT_MS) rmSync(path, { force: true });
     }
   }
 
@@ -51,7 +53,10 @@ export class RunningCommands {
   start(action_id: string, before: Before): void {
     this.#known.set(action_id, before);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    writeFileSync(this.#fileOf(action_id), textOf(before), { mode: 0o600 });
+    const file = this.#fileOf(action_id);
+    // A part of it would count as no command. It need not survive a power cut, as no command does.
+    writeFileSync(`${file}.new`, textOf(before), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
   }
 
   /** The state before the command; null if it is not known to run in the sandbox. */
@@ -70,7 +75,8 @@ export class RunningCommands {
 
   /** The commands that run, by the ids of their actions. */
   all(): Map<string, Before> {
-    const ids = namesIn(this.#folder).map((name) => name.replace(/\.json$/, ""));
+    const ids = namesIn(this.#folder).filter((name) => name.endsWith(".json"))
+      .map((name) => name.replace(/\.json$/, ""));
     return new Map(ids.flatMap((id) => {
       const before = this.find(id);
       return before === null ? [] : [[id, before]];
@@ -85,7 +91,7 @@ export class RunningCommands {
     try {
       return beforeOf(readFileSync(path, "utf8"));
     } catch {
-      return null; // there is none, or it was not written to its end
+      return null; // there is none
     }
   }
 }

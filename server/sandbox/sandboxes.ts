@@ -68,15 +68,21 @@ export class Sandboxes {
   readonly #engine: () => Promise<SandboxEngine | null>;
   readonly #blocked = new BlockedFiles();
   readonly #judges = new WeakMap<CompiledPolicy, { key: string; judge: Judge }>();
+  readonly #now: () => number;
   readonly #running: RunningCommands;
   readonly #copies = new Map<string, StartedCopy>();
   readonly #tried = new LRUCache<string, CompiledPolicy>({ max: MAX_TRIED, ttl: TRIED_MS });
 
   /** Removes what earlier sandboxes left in the data folder. */
-  constructor(gate_home: string, engine: () => Promise<SandboxEngine | null>) {
+  constructor(
+    gate_home: string,
+    engine: () => Promise<SandboxEngine | null>,
+    now: () => number,
+  ) {
     this.#gate_home = gate_home;
     this.#engine = engine;
-    this.#running = new RunningCommands(gate_home);
+    this.#now = now;
+    this.#running = new RunningCommands(gate_home, now);
     const running = [...this.#running.all().values()].map(({ session_id }) => session_id);
     removePrivateFolders(gate_home, new Set(running));
   }
@@ -94,7 +100,7 @@ export class Sandboxes {
     });
     const { roots } = around;
     const before = (folders: readonly string[]): Before => ({
-      ...{ session_id, folders },
+      ...{ session_id, folders, started_at: this.#now() },
       paths: new Set(found.map(({ path }) => path)),
       whole: wholeIn(found),
       git: this.#gitStates(folders),

@@ -1,8 +1,10 @@
-import { mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 import type { SandboxEngine } from "../../../server/environment.ts";
+import { type Before, RunningCommands } from "../../../server/sandbox/running.ts";
 import { Sandboxes } from "../../../server/sandbox/sandboxes.ts";
+import { createTempFolder } from "../../temp_folder.ts";
 import { createStage } from "./stage.ts";
 
 /** Nothing runs: the tests change the files as a command would. */
@@ -28,7 +30,7 @@ async function appearedBy(
 ): Promise<string[]> {
   const stage = createStage({ ...REPOSITORY, ...files });
   const { compiled, around, root, gate_home } = stage;
-  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE));
+  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE), Date.now);
   const sandboxes = start();
   await sandboxes.build({
     ...{ action_id: "one", session_id: "session", command: "true", cwd: root },
@@ -134,7 +136,7 @@ test("what a command plants is found also if the daemon restarts meanwhile", asy
 test("a start keeps the private folders of commands that run, and no others", async () => {
   const stage = createStage();
   const { compiled, around, root, gate_home } = stage;
-  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE));
+  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE), Date.now);
   for (const session_id of ["running", "ended"]) {
     const sandboxes = start();
     await sandboxes.build({
@@ -147,4 +149,31 @@ test("a start keeps the private folders of commands that run, and no others", as
   }
   start();
   expect(readdirSync(join(gate_home, "sandbox"))).toEqual(["running"]);
+});
+
+const beforeOf = (started_at: number): Before => ({
+  ...{ session_id: "session", started_at, folders: [], paths: new Set(), whole: [] },
+  ...{ git: new Map(), links: new Map() },
+  programs: { search_paths: [], names: new Map() },
+});
+
+test("a state that was written in part does not hide the whole one before it", () => {
+  const gate_home = createTempFolder("running");
+  const folder = join(gate_home, "run", "walls");
+  const at = Date.UTC(2026, 0, 1);
+  new RunningCommands(gate_home, () => at).start("one", beforeOf(at));
+  // A crash leaves the file that was not renamed yet.
+  writeFileSync(join(folder, "one.json.new"), '{"session_id":');
+  const later = new RunningCommands(gate_home, () => at);
+  expect([...later.all().keys()]).toEqual(["one"]);
+  expect(readdirSync(folder)).toEqual(["one.json"]);
+});
+
+test("the given clock decides when a command can run no more", () => {
+  const gate_home = createTempFolder("running");
+  const at = Date.UTC(2026, 0, 1);
+  new RunningCommands(gate_home, () => at).start("one", beforeOf(at));
+  const hours = (count: number) => () => at + count * 3_600_000;
+  expect(new RunningCommands(gate_home, hours(24)).find("one")).not.toBeNull();
+  expect(new RunningCommands(gate_home, hours(26)).find("one")).toBeNull();
 });
