@@ -140,14 +140,25 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Whether a message is a request without metadata, as most are: the SDK's schema takes longer. */
+/** Whether a message is a plain request, as most are: the SDK's schema takes longer. */
 function isPlainRequest(message: unknown): message is JSONRPCRequest {
   if (typeof message !== "object" || message === null || Array.isArray(message)) return false;
   const { jsonrpc, id, method, params = {}, ...others } = message as Record<string, unknown>;
   return jsonrpc === "2.0" && (typeof id === "string" || Number.isSafeInteger(id)) &&
     typeof method === "string" && typeof params === "object" && params !== null &&
-    !Array.isArray(params) && !("_meta" in params) && Object.keys(others).length === 0;
+    !Array.isArray(params) && isPlainMeta((params as { _meta?: unknown })._meta) &&
+    Object.keys(others).length === 0;
 }
+
+/** Whether the metadata of a request needs no look by the SDK's schema. */
+function isPlainMeta(meta: unknown): boolean {
+  if (meta === undefined) return true;
+  if (typeof meta !== "object" || meta === null || Array.isArray(meta)) return false;
+  const { progressToken: token = 0, [RELATED_TASK]: task } = meta as Record<string, unknown>;
+  return task === undefined && (typeof token === "string" || Number.isSafeInteger(token));
+}
+
+const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
 /** The id of an invalid request, if it is its first or last field, as clients write it. */
 function idOf(line: string): number | string | null {

@@ -18,6 +18,7 @@ export type {
   CallToolResult,
   JSONRPCMessage,
   JSONRPCRequest,
+  RequestId,
   ServerNotification,
   Tool,
 } from "@modelcontextprotocol/sdk/types";

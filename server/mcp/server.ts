@@ -1,6 +1,7 @@
 import { VERSION } from "../constants.ts";
 import { CommandRuns, type RunCommand } from "./command_runs.ts";
 import { type Connect, DaemonLink } from "./daemon_link.ts";
+import type { DirectCall } from "./direct_calls.ts";
 import { Holding, type ProgressTiming, type SendProgress } from "./holding.ts";
 import { type ClientInfo, ProjectSessions, type SessionsOptions } from "./project_sessions.ts";
 import { toBusy, toInvalid, toProblem } from "./results.ts";
@@ -11,6 +12,7 @@ import {
   ListToolsRequestSchema,
   McpError,
   type Server,
+  type ServerNotification,
 } from "./sdk.ts";
 import { ownEnvironment } from "../runtime/self.ts";
 import { listTools, type ToolCall, type ToolContext, TOOLS } from "./tools.ts";
@@ -108,24 +110,36 @@ export function createMcpServer(connection: Connection): Server {
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listTools() }));
   // As a handler of its own the SDK would check each call twice and its result once: longer than all
   // the rest takes here, and the tool's schema checks the arguments anyway.
-  server.fallbackRequestHandler = async (request, extra) => {
+  server.fallbackRequestHandler = async (request, { signal, sendNotification }) => {
     if (request.method !== CALL) throw new McpError(ErrorCode.MethodNotFound, "Method not found");
-    const { name, args } = readCall(request.params);
-    const { signal, _meta: meta } = extra;
-    const token = meta?.progressToken;
-    const send_progress: SendProgress | undefined = token === undefined
-      ? undefined
-      : (progress, total, message) => {
-        const params = { progressToken: token, progress, total, message };
-        // The transport reports a client that has disconnected.
-        extra.sendNotification({ method: "notifications/progress", params }).catch(() => {});
-      };
-    return await connection.call(name, args, { signal, meta, send_progress });
+    const notify: DirectCall["notify"] = (method, params) => {
+      // The transport reports a client that has disconnected.
+      sendNotification({ method, params } as ServerNotification).catch(() => {});
+    };
+    return await callTool(connection, { request, signal, notify });
   };
   return server;
 }
 
-const CALL = "tools/call";
+/** The method of a tool call. */
+export const CALL = "tools/call";
+
+/** Answers one tool call. @throws McpError */
+export async function callTool(
+  connection: Connection,
+  { request, signal, notify }: Omit<DirectCall, "request"> & {
+    request: Pick<DirectCall["request"], "params">;
+  },
+): Promise<CallToolResult> {
+  const { name, args } = readCall(request.params);
+  const meta = request.params?._meta;
+  const token = meta?.progressToken;
+  const send_progress: SendProgress | undefined = token === undefined
+    ? undefined
+    : (progress, total, message) =>
+      notify("notifications/progress", { progressToken: token, progress, total, message });
+  return await connection.call(name, args, { signal, meta, send_progress });
+}
 
 /** The tool of a call and its arguments, which are not checked yet. @throws McpError */
 function readCall(params: Record<string, unknown> = {}): { name: string; args: unknown } {

@@ -13,9 +13,10 @@ import {
 import type { RunCommand } from "./command_runs.ts";
 import type { Connect, DaemonLink } from "./daemon_link.ts";
 import type { ProgressTiming } from "./holding.ts";
+import { answerDirectly } from "./direct_calls.ts";
 import { LineTransport } from "./line_transport.ts";
 import type { SessionsOptions } from "./project_sessions.ts";
-import { Connection, createMcpServer } from "./server.ts";
+import { CALL, callTool, Connection, createMcpServer } from "./server.ts";
 import { RootsListChangedNotificationSchema, type Server } from "./sdk.ts";
 
 /** The streams and the environment of `gate mcp`. */
@@ -68,6 +69,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
   const transport = new LineTransport(options);
   const closed = new Promise<void>((resolve) => server.onclose = resolve);
   await server.connect(transport);
+  answerDirectly(transport, CALL, (call) => callTool(connection, call));
   options.stop.addEventListener("abort", () => void transport.close(), { once: true });
   if (options.stop.aborted) await transport.close();
   await closed;

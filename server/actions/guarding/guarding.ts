@@ -258,7 +258,11 @@ export class Guarding {
 
   /** Compares every scope in use, and undoes what no running action may have done. */
   #check(): void {
-    const scopes = new Set([...this.#windows.values()].flatMap((window) => window.scopes));
+    // Loops instead of lists: many commands may run, and each action compares.
+    const scopes = new Set<Scope>();
+    for (const window of this.#windows.values()) {
+      for (const scope of window.scopes) scopes.add(scope);
+    }
     for (const scope of scopes) {
       for (const difference of compare(scope.places(), scope.snapshot)) {
         this.#settle(scope, difference);

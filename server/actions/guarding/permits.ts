@@ -15,6 +15,8 @@ import type { Difference } from "./snapshot.ts";
 export interface Permits {
   /** Absolute paths; everything below a guarded place counts. */
   paths: ReadonlySet<string>;
+  /** The same, for what the text writes unnamed. Only a difference needs them. */
+  implied: () => readonly string[];
   /** The programs with their arguments. */
   commands: readonly string[][];
 }
@@ -39,8 +41,9 @@ export function permitsOf(
     paths.add(absolute);
     paths.add(realOf(absolute));
   }
-  for (const path of command === null ? [] : impliedBy(command, at)) paths.add(path);
-  return { paths, commands: analysis?.commands ?? [] };
+  let known: string[] | null = null;
+  const implied = () => known ??= command === null ? [] : impliedBy(command, at);
+  return { paths, implied, commands: analysis?.commands ?? [] };
 }
 
 /** The files that a text writes unnamed (`./.husky` of `cp -r x/.husky .`); rules judge them. */
@@ -59,9 +62,12 @@ function realOf(path: string): string {
 }
 
 /** Whether a difference is one that the text shows, or one that does no harm. */
-export function isPermitted(difference: Difference, { paths, commands }: Permits): boolean {
+export function isPermitted(
+  difference: Difference,
+  { paths, implied, commands }: Permits,
+): boolean {
   const { path, now, before } = difference;
-  for (const named of paths) {
+  for (const named of [...paths, ...implied()]) {
     if (path === named) return true;
     // `cp -r x .` names the project: nobody has judged what it brings into a guarded place.
     if (path.startsWith(`${named}/`) && isGuardedPlace(named)) return true;

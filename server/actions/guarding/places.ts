@@ -142,19 +142,20 @@ function withTarget(place: Place): Place[] {
   }
 }
 
+/** What hosts and the system load from the user's home, without the home: gate looks often. */
+const OF_USER = [
+  ...new Set([
+    ...HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths).flatMap(expandBraces),
+    ...HOSTS.flatMap(({ mcp }) => mcp.user_files.map(({ path }) => withDefault(path))),
+    "~/.config/systemd/user",
+    "~/Library/LaunchAgents",
+  ]),
+].filter((path) => path.startsWith("~/")).map((path) => path.slice(2));
+
 /** The guarded files of the user: hosts' settings and code, git's config, what starts at login. */
 export function placesOfUser(home: string): Place[] {
-  const files = HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths)
-    .flatMap(expandBraces);
-  const lists = HOSTS.flatMap(({ mcp }) => mcp.user_files.map(({ path }) => withDefault(path)));
-  const whole = ["~/.config/systemd/user", "~/Library/LaunchAgents"];
-  const paths = [...new Set([...files, ...lists])].filter((path) => path.startsWith("~/"));
   return [
-    ...paths.flatMap((path) => expand(join(home, path.slice(2)))).map((path) => ({
-      path,
-      deep: true,
-    })),
-    ...whole.map((path) => ({ path: join(home, path.slice(2)), deep: true })),
+    ...OF_USER.flatMap((path) => expand(join(home, path))).map((path) => ({ path, deep: true })),
     ...loadedPlaces(home),
     ...installedPlugins(home),
     ...userGitPlaces(home).flatMap(withTarget),

@@ -35,7 +35,7 @@ async function guardHome(effect: (user: string) => void) {
     root: user,
     cwd: user,
     scripts: [],
-    permits: { paths: new Set(), commands: [] },
+    permits: { paths: new Set(), implied: () => [], commands: [] },
     report: (restored) => {
       told.push(...restored);
       return Promise.resolve();
@@ -115,7 +115,7 @@ async function guardUser(
   const { paths = [], commands = [] } = permits;
   await guarding.open({
     ...{ action_id: "a", root: join(user, "project"), cwd: join(user, "project"), scripts: [] },
-    permits: { paths: new Set(paths.map((path) => join(user, path))), commands },
+    permits: { paths: new Set(paths.map((path) => join(user, path))), implied: () => [], commands },
     report: () => Promise.resolve(),
   }, []);
   effect(put, user);
@@ -225,7 +225,7 @@ describe("what a host or git of the user loads", () => {
     const guarding = new Guarding(createTestEnvironment(join(user, ".gate")).environment, user);
     await guarding.open({
       ...{ action_id: "a", root: user, cwd: user, scripts: [] },
-      permits: { paths: new Set(), commands: [] },
+      permits: { paths: new Set(), implied: () => [], commands: [] },
       report: () => Promise.resolve(),
     }, []);
     writeFileSync(join(user, "dotfiles/gitconfig"), "[core]\n\tpager = evil\n");
@@ -257,7 +257,7 @@ describe("what a host or git of the user loads", () => {
     const run = async (effect: () => void) => {
       await guarding.open({
         ...{ action_id: "a", root: user, cwd: user, scripts: [] },
-        permits: { paths: new Set(), commands: [] },
+        permits: { paths: new Set(), implied: () => [], commands: [] },
         report: () => Promise.resolve(),
       }, []);
       effect();
@@ -287,7 +287,7 @@ describe("what cannot be recorded is not forgotten", () => {
         root: user,
         cwd: user,
         scripts: [],
-        permits: { paths: new Set(), commands: [] },
+        permits: { paths: new Set(), implied: () => [], commands: [] },
         report: (restored, shared_with) => {
           if (action_id === "a" && reports.refuse) return Promise.reject(new Error("disk full"));
           for (const { path } of restored) told.push([action_id, path, shared_with]);
@@ -345,7 +345,7 @@ describe("what cannot be recorded is not forgotten", () => {
       root: user,
       cwd: user,
       scripts: [],
-      permits: { paths: new Set<string>(), commands: [] },
+      permits: { paths: new Set<string>(), implied: () => [], commands: [] },
       report: (restored: Restored[]) => {
         told.push(...restored.map(({ path }) => path));
         return Promise.resolve();
@@ -374,7 +374,7 @@ describe("what cannot be recorded is not forgotten", () => {
         root: user,
         cwd: user,
         scripts: [],
-        permits: { paths: new Set(), commands: [] },
+        permits: { paths: new Set(), implied: () => [], commands: [] },
         report: () => Promise.resolve(),
       }, []);
       await guarding.close(action_id);
