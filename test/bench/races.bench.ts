@@ -97,7 +97,10 @@ async function count(
 async function byUs(url: string, path: string, strategy: Strategy): Promise<boolean> {
   const options = { timeout_ms: 10_000, insecure: true, race_strategy: strategy };
   const request = { method: "POST", path, headers: {}, body: "{}" };
-  const { status, reason } = judgeRace(await raceRequests(parseTarget(url), request, 10, options));
+  const { status, reason } = judgeRace(
+    { mode: "http" },
+    await raceRequests(parseTarget(url), request, 10, options),
+  );
   if (status === "failed" && !/only one should/.test(reason)) throw new Error(`${url}: ${reason}`);
   return status === "failed";
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { execs, scenario, serve } from "../cli/scenario/harness.ts";
+import { DOCUMENTS, SCENARIOS } from "../cli/scenario/odd_documents.ts";
 import { type Ended, SUBJECTS } from "./world.ts";
 
 let folder: string;
@@ -36,13 +37,25 @@ function write(scenarios: unknown[], name = "scenarios.json"): void {
 
 const get = (path: string, priority = "high") => ({ mode: "http", method: "GET", path, priority });
 const shop = () =>
-  serve((request, response) => response.writeHead(request.url === "/crash" ? 500 : 200).end());
+  serve(({ url = "" }, response) =>
+    response.writeHead({ "/crash": 500, "/refused": 409 }[url] ?? 200).end()
+  );
 
 describe("exit codes", () => {
+  const race = (path: string, priority = "critical") => ({
+    ...get(path, priority),
+    method: "POST",
+    concurrency: 5,
+  });
   test.each([
     ["everything passed", [get("/ok", "critical")], 0],
+    ["a status as expected", [{ ...get("/refused", "critical"), expected_status: 409 }], 0],
+    ["a race that nobody wins", [race("/refused")], 0],
     ["a failure", [get("/crash")], 1],
+    ["another status than expected", [{ ...get("/ok"), expected_status: 201 }], 1],
+    ["a race of a high scenario", [race("/ok", "high")], 1],
     ["a critical failure", [get("/crash"), get("/crash", "critical")], 2],
+    ["a critical race", [race("/ok")], 2],
   ])("%s", async (_name, list, code) => {
     const { url } = await shop();
     write(execs(...list));
@@ -51,6 +64,19 @@ describe("exit codes", () => {
       code,
       said: code,
     });
+  });
+
+  test.each([
+    ["a valid file", [], 0],
+    ["a critical scenario with failure modes", ["--priority", "critical"], 0],
+    ["an empty list", ["--filter", "no such title"], 0],
+    ["a target for which every scenario is skipped", ["--target", "cli"], 3],
+  ])("without a service: %s", async (_name, args, code) => {
+    write([scenario({ priority: "critical", exec: { mode: "http", method: "GET", path: "/" } })]);
+    const ended = await run(tool, ["run", "--output", "json", ...args]);
+    const { executions, exit_code } = JSON.parse(ended.stdout);
+    expect([ended.code, exit_code]).toEqual([code, code]);
+    expect(executions.filter(({ status }: { status: string }) => status !== "skipped")).toEqual([]);
   });
 
   test.each([
@@ -67,6 +93,19 @@ describe("exit codes", () => {
     if (args.includes("wrong.json")) {
       expect(stderr).toMatch(/wrong\.json:1:\d+ \/scenarios\/0\/priority/);
     }
+  });
+});
+
+describe("a malformed document ends the executable with 3, the pointer and the words", () => {
+  test.each([
+    ...SCENARIOS.map((row) => ["--scenarios", ...row] as const),
+    ...DOCUMENTS.map((row) => ["--spec", ...row] as const),
+  ])("%s: %s", async (flag, _name, text, words) => {
+    writeFileSync(join(folder, "x.json"), text);
+    const { code, stdout, stderr } = await run(tool, ["run", flag, "x.json"]);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+    expect(stderr.replace(/^scenario-tool: /, "")).toMatch(words);
+    expect(stderr).not.toMatch(/\n {4}at |Maximum call stack|Bun v/);
   });
 });
 

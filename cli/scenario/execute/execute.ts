@@ -14,7 +14,6 @@ import {
 } from "./request.ts";
 import type { Target } from "./target.ts";
 import {
-  allRefused,
   crashOf,
   failed,
   inconclusive,
@@ -134,11 +133,8 @@ async function runRace(
   options: ExecuteOptions,
 ): Promise<Ran> {
   const race = await raceRequests(options.target, request, exec!.concurrency!, options);
-  const verdict = judgeRace(race);
+  const verdict = judgeRace(exec!, race);
   const evidence = { race };
-  if (exec!.sequence && verdict.status === "passed" && winnersOf(race) === 0) {
-    return { verdict: inconclusive(`Proves nothing: ${allRefused(race)}`), evidence };
-  }
   if (!exec!.sequence || verdict.status !== "failed" || winnersOf(race) < 2) {
     return { verdict, evidence };
   }
@@ -200,10 +196,9 @@ function sumUpRounds(ran: Ran[]): Ran {
 }
 
 function headOf({ verdict }: Ran, count: number, ran: Ran[]): string {
-  if (verdict.status !== "passed") return `In ${count} of ${ran.length} rounds`;
-  const empty = ran.filter((one) => !hasWinner(one)).length;
-  if (empty === 0 || empty === ran.length) return `In all ${ran.length} rounds`;
-  return `In all ${ran.length} rounds, ${empty} of them vacuous`;
+  return verdict.status === "passed"
+    ? `In all ${ran.length} rounds`
+    : `In ${count} of ${ran.length} rounds`;
 }
 
 /** States the detection rate that these clean rounds rule out, at 95 %. */

@@ -80,9 +80,9 @@ function missingFor({ presumes = [] }: Exec, status: number): string | null {
 
 /**
  * Fails a volley with more than one 2xx (the race), with a 5xx or with a transport error. A volley
- * without a winner passes as vacuous.
+ * without a winner decides nothing, unless all were answered as the scenario says.
  */
-export function judgeRace(race: Race): Verdict {
+export function judgeRace({ expected_status = 0 }: Exec, race: Race): Verdict {
   const count = race.shots.length;
   const winners = race.shots.filter(({ status }) => isSuccess(status));
   if (race.error) return failed(`The race could not be run: ${race.error}`);
@@ -98,7 +98,11 @@ export function judgeRace(race: Race): Verdict {
   if (crash !== null) return crash;
   const why = race.notes.length > 0 ? `; ${race.notes.join("; ")}` : "";
   if (winners.length === 0) {
-    return passed(`vacuous: ${allRefused(race)}${whyNone(race)}${why}`);
+    const isAsked = expected_status > 0 &&
+      race.shots.every(({ status }) => status === expected_status);
+    return isAsked
+      ? passed(`All ${inWords(count)} were answered ${expected_status} as expected${why}`)
+      : inconclusive(`Proves nothing: ${noWinner(race)}${whyNone(race)}${why}`);
   }
   return passed(`Only one of ${inWords(count)} succeeded${why}`);
 }
@@ -132,11 +136,13 @@ export function verdictAfter(
   return null;
 }
 
-/** `all ten were refused (400)`: the answers to a volley without a winner. */
-export function allRefused({ shots }: Pick<Race, "shots">): string {
+/** `all ten were refused (400)`, or that none succeeded, where not each answer is a refusal. */
+function noWinner({ shots }: Race): string {
   const answered = shots.filter(({ status }) => status !== null);
   const statuses = [...new Set(answered.map(({ status }) => status))].join(", ");
-  return `all ${inWords(shots.length)} were refused (${statuses})`;
+  return answered.every(({ status }) => status! >= 400)
+    ? `all ${inWords(shots.length)} were refused (${statuses})`
+    : `none of ${inWords(shots.length)} succeeded (${statuses})`;
 }
 
 /** `All ten` or `3 of ten`. */

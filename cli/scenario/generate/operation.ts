@@ -60,6 +60,8 @@ export interface Operation {
   changes?: boolean;
   /** Not in the document: it was found at the target. */
   unlisted?: boolean;
+  /** Neither the document nor any answer of the rehearsal asks for a login, for any operation. */
+  is_public?: boolean;
   /** Of a login: the name of a user who exists. */
   known_user?: string;
   /** Set when a rehearsal succeeded with the samples of this operation. */
@@ -144,6 +146,11 @@ export function plain(value: unknown): string {
   return typeof value === "string" ? value.toWellFormed() : JSON.stringify(value ?? "");
 }
 
+/** A value for a query or a form. A placeholder keeps its braces, so that it is filled in. */
+export function encoded(value: unknown): string {
+  return encodeURIComponent(plain(value)).replaceAll(/%7B%7B(\w+)%7D%7D/g, "{{$1}}");
+}
+
 /** A body's sample in its own content type. */
 export function encodeBody(
   { content_type, sample }: Pick<Body, "content_type" | "sample">,
@@ -151,7 +158,7 @@ export function encodeBody(
   if (/json/i.test(content_type)) return JSON.stringify(sample ?? null);
   if (/x-www-form-urlencoded/i.test(content_type) && sample && typeof sample === "object") {
     return Object.entries(sample)
-      .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(plain(value))}`)
+      .map(([name, value]) => `${encodeURIComponent(name)}=${encoded(value)}`)
       .join("&");
   }
   if (isForm(content_type) && isObject(sample)) return encodeForm(sample, plain);

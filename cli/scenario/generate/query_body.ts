@@ -1,7 +1,7 @@
 import type { PlaybookStep } from "../driver/playbook_schema.ts";
 import { isObject } from "../json.ts";
 import type { Draft } from "./family.ts";
-import { type Operation, plain } from "./operation.ts";
+import { encoded, type Operation } from "./operation.ts";
 import { usualFor } from "./sample.ts";
 
 /**
@@ -76,9 +76,4 @@ function fieldsOf(body: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
-}
-
-/** A value for a query. A placeholder keeps its braces. */
-function encoded(value: unknown): string {
-  return encodeURIComponent(plain(value)).replaceAll(/%7B%7B(\w+)%7D%7D/g, "{{$1}}");
 }

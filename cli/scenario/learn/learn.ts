@@ -13,6 +13,7 @@ import {
   type Parameter,
   sampleRequest,
 } from "../generate/operation.ts";
+import { isLoginPath } from "../generate/names.ts";
 import { inQuery } from "../generate/query_body.ts";
 import { claimsOf } from "./claims.ts";
 import { bodyVariants, isReference, withValues } from "./bodies.ts";
@@ -75,8 +76,11 @@ export async function learnOperations(
   await again();
   await rehearsal.replaceDeleted();
   const all = [...operations, ...await rehearsal.findUnlisted(operations)];
+  const is_public =
+    all.every(({ path, security }) => security.length === 0 && !isLoginPath(path)) &&
+    await rehearsal.isOpen();
   return {
-    operations: all.map((one) => rehearsal.known(one)),
+    operations: all.map((one) => ({ ...rehearsal.known(one), is_public })),
     controls: new Map(all.map((one) => [keyOf(one), rehearsal.controlOf(one)])),
   };
 }
@@ -116,6 +120,8 @@ class Rehearsal {
   readonly #deleted = new Map<Operation, { values: ReadonlySet<unknown>; makers: Set<string> }>();
   /** The operation after which the first login was refused. */
   #endedBy: Operation | null = null;
+  /** An answer asked for a login, or for another one. */
+  #sawRefusal = false;
   #sent = 0;
   #made = 0;
 
@@ -227,6 +233,16 @@ class Rehearsal {
     }
   }
 
+  /** True where what was read with a login can be read without one, and nothing asked for any. */
+  async isOpen(): Promise<boolean> {
+    for (const operation of this.learned.values()) {
+      if (this.#sawRefusal || this.#options.signal.aborted) break;
+      const isRead = operation.method === "GET" && !operation.learned?.changes;
+      if (isRead) await this.#send(operation, sampleRequest(operation), NOBODY);
+    }
+    return !this.#sawRefusal;
+  }
+
   /** The operations that the target serves and the document does not name. */
   async findUnlisted(operations: Operation[]): Promise<Operation[]> {
     const reads = unlistedReads(operations, this.#pool.texts());
@@ -326,7 +342,7 @@ class Rehearsal {
       if (this.#options.signal.aborted) return false;
       const tried = withValues(operation, choices, at, bodies[body]);
       const exchange = await this.#send(tried, sampleRequest(tried), owner);
-      if (exchange.error === null && succeeds(operation, exchange.status)) {
+      if (exchange.error === null && succeeds(operation, exchange)) {
         const owned = this.#isOwned(operation, { choices, at }, owner);
         const changes = operation.changes === true || saysItChanged(operation, exchange);
         const inPath = inPathOf(operation);
@@ -420,6 +436,7 @@ class Rehearsal {
     const how = { uniq: this.#options.uniq(), anonymous: owner === NOBODY };
     const ready = prepareRequest(inQuery(request) ?? request, { ...this.#options, identity }, how);
     const exchange = await sendRequest(target, ready, { ...this.#options, keep_bytes: KEEP });
+    if (exchange.status === 401 || exchange.status === 403) this.#sawRefusal = true;
     if (isSuccess(exchange.status)) {
       const made = operation.method === "POST";
       const place = { path: operation.path, owner, made };
@@ -458,10 +475,30 @@ function sampleOf({ parameters }: Operation, name: string): unknown {
   return parameters.find((one) => one.name === name && one.in === "path")?.sample;
 }
 
-/** A 2xx, or the redirect that the document names. */
-function succeeds({ statuses }: Operation, status: number | null): boolean {
+/** A 2xx, the redirect that the document names, or the one that leads on from a form. */
+function succeeds(operation: Operation, { status, headers }: HttpExchange): boolean {
   const isRedirect = status !== null && status >= 300 && status < 400;
-  return isSuccess(status) || (isRedirect && statuses.includes(status));
+  if (!isRedirect || operation.statuses.includes(status)) return isSuccess(status);
+  const location = headers.find(([name]) => name.toLowerCase() === "location")?.[1];
+  return location !== undefined && [302, 303].includes(status) && leadsOn(operation, location);
+}
+
+/** An address to which a service sends back whom it refuses. */
+const SENT_BACK = /error|fail|invalid|denied|forbidden|unauthori[sz]ed|expired/i;
+
+const FORM = /^(multipart\/form-data|application\/x-www-form-urlencoded)/i;
+
+/** True where a form was taken: the redirect leads neither back to it nor to a login or an error. */
+function leadsOn({ method, path, body }: Operation, location: string): boolean {
+  if (method !== "POST" || !FORM.test(body?.content_type ?? "") || SENT_BACK.test(location)) {
+    return false;
+  }
+  const plainPath = (text: string) => text.replace(/[?#].*$/s, "").replace(/\/$/, "");
+  const to = plainPath(location.replace(/^https?:\/\/[^/]*/i, ""));
+  // A registration or a logout leads to the login page, and whoever is not logged in is sent there.
+  const isMeant = /(register|sign-?up|log-?out|sign-?out)\/?$/i.test(path);
+  return !`/${to}`.endsWith(`/${plainPath(path).replace(/^\//, "")}`) &&
+    (isMeant || !isLoginPath(to));
 }
 
 /** True for a GET whose short answer says that it changed something. */

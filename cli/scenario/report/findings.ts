@@ -74,6 +74,7 @@ export function findingsOf(
       .map(({ scenario_id }) => byId.get(scenario_id)!)
       .filter(({ family }) => family === "auth_missing").map(({ operation }) => operation),
   );
+  const isPublic = asksNobody(executions.map((one) => [byId.get(one.scenario_id)!, one]));
   const down = new Set(
     executions.filter(({ status }) => status === "failed").flatMap((one) => {
       const scenario = byId.get(one.scenario_id)!;
@@ -90,10 +91,9 @@ export function findingsOf(
     const isOpen = /^auth_/.test(String(scenario.family)) && open.has(scenario.operation);
     const cause = causeOf(scenario, execution);
     const raced = RACED.test(execution.reason) && !down.has(cause) ? `raced ${cause}` : cause;
-    add(
-      isOpen && !CRASH.test(execution.reason) ? `auth_missing ${scenario.operation}` : raced,
-      execution,
-    );
+    const isAboutLogin = isPublic && ABOUT_LOGIN.test(String(scenario.family));
+    const missing = isAboutLogin ? NO_LOGIN : isOpen ? `auth_missing ${scenario.operation}` : null;
+    add(missing === null || CRASH.test(execution.reason) ? raced : missing, execution);
     const leaking = leakIn(scenario, execution);
     // One handler writes the answers to every crash.
     if (leaking !== null) add("leaks in crashes", leaking);
@@ -115,8 +115,27 @@ export function findingsOf(
       : isGenerated && isCrash(sorted[0]!) && worst!.priority === "critical"
       ? "high"
       : worst!.priority;
-    return findingOf(sorted, severity, { target, ...logins });
+    const finding = findingOf(sorted, severity, { target, ...logins });
+    return cause === NO_LOGIN ? { ...finding, ...NOBODY_ASKED } : finding;
   }).sort((a, b) => byPriority({ priority: a.severity }, { priority: b.severity }));
+}
+
+/** The cause of every finding about logins in a service that asks nobody for one. */
+const NO_LOGIN = "no login anywhere";
+const ABOUT_LOGIN = /^(auth_|forged_token|foreign_|admin_only|uneven_rights)/;
+const NOBODY_ASKED = {
+  title: "No operation asks for a login",
+  operation: null,
+  happened: "Every operation that documents a login was answered without one",
+};
+
+/** True where several operations document a login, and each was answered without one. */
+function asksNobody(ran: [Scenario, Execution][]): boolean {
+  const asked = ran.filter(([{ family }, { status }]) =>
+    family === "auth_missing" && (status === "passed" || status === "failed")
+  );
+  return asked.length > 1 &&
+    asked.every(([, { status, reason }]) => status === "failed" && !CRASH.test(reason));
 }
 
 /** The cause of everything that fails after this scenario has broken the target. */

@@ -70,8 +70,8 @@ test("a connection that ends after an early refusal of the others is no failure"
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { executions } = await runJson(execs(race("/")), "--target", url);
   expect(executions).toMatchObject([{
-    status: "passed",
-    reason: expect.stringMatching(/^vacuous: all ten were refused \(401\)/),
+    status: "inconclusive",
+    reason: expect.stringMatching(/^Proves nothing: all ten were refused \(401\)/),
   }]);
 });
 
@@ -83,9 +83,10 @@ describe("the verdict of a race", () => {
       "failed",
       "fail with 500",
     ],
-    ["no winner", () => 409, "passed", "vacuous: all ten were refused (409)"],
-    ["all rate limited", () => 429, "passed", "rate limited"],
-    ["all redirected", () => 302, "passed", "redirected"],
+    ["no winner", () => 409, "inconclusive", "Proves nothing: all ten were refused (409)"],
+    ["no authorised one", () => 401, "inconclusive", "all ten were refused (401); none was auth"],
+    ["all rate limited", () => 429, "inconclusive", "rate limited"],
+    ["all redirected", () => 302, "inconclusive", "redirected"],
     [
       "one winner and redirected losers",
       (n: number) => n === 0 ? 201 : 303,
@@ -105,6 +106,21 @@ describe("the verdict of a race", () => {
       response.end();
     });
     const { executions } = await runJson(execs(race("/")), "--target", url);
+    expect(executions).toMatchObject([{ status, reason: expect.stringContaining(reason) }]);
+  });
+
+  test.each([
+    ["all as expected", () => 409, "passed", "All ten were answered 409 as expected"],
+    ["one otherwise", (n: number) => n === 3 ? 404 : 409, "inconclusive", "refused (409, 404)"],
+    ["two winners all the same", (n: number) => n < 2 ? 200 : 409, "failed", "2 of ten succeeded"],
+  ])("expected_status 409: %s", async (_name, statusOf, status, reason) => {
+    let n = 0;
+    const { url } = await serve((_request, response) => {
+      response.statusCode = statusOf(n++);
+      response.end();
+    });
+    const spent = { ...race("/"), expected_status: 409 };
+    const { executions } = await runJson(execs(spent), "--target", url);
     expect(executions).toMatchObject([{ status, reason: expect.stringContaining(reason) }]);
   });
 

@@ -232,6 +232,8 @@ export function foreignValue(
   const owner = learned?.as;
   const other = identities.find((name) => name !== owner);
   if (!learned || !owner || other === undefined || method === "DELETE") return [];
+  // Where nobody logs in, nothing belongs to anybody.
+  if (operation.is_public) return [];
   if (method !== "GET" && learned.own_name) {
     return foreignName(operation, { owner, other }, operations);
   }
