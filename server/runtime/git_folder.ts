@@ -1,6 +1,7 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { LRUCache } from "lru-cache";
+import { readSmallBytes } from "./small_file.ts";
 
 /** A file of this kind holds one path. */
 const MOST_BYTES = 4_096;
@@ -144,7 +145,7 @@ function pathIn(file: string, form: RegExp): string | null {
     const state = `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`;
     const known = KNOWN.get(file);
     if (known?.state === state) return known.path;
-    const path = form.exec(readFileSync(file, "utf8"))?.[1] ?? null;
+    const path = form.exec(new TextDecoder().decode(readSmallBytes(file, MOST_BYTES)))?.[1] ?? null;
     const usable = path === null || path.includes("\0") ? null : path;
     KNOWN.set(file, { state, path: usable });
     return usable;

@@ -12,7 +12,7 @@ export interface IndexNames {
 
 /**
  * The names in the bytes of an index, version 2 to 4, with hashes of SHA-1 or SHA-256. Null for
- * bytes that git would not read in the same way.
+ * bytes that git would not read in the same way, and for more names than gate keeps.
  */
 export function parseIndex(bytes: Uint8Array): IndexNames | null {
   for (const hash of [20, 32]) {
@@ -35,18 +35,24 @@ const MODULE = 0o160000;
 const LENGTH_MASK = 0x0fff;
 const IS_EXTENDED = 0x4000;
 const NUL = 0;
+/**
+ * A few bytes of version 4 can stand for a long name, so a small index could fill the memory. Git
+ * itself checks out no longer path.
+ */
+const LIMITS = { name: 4_096, all_names: 64 * 1024 * 1024 } as const;
 
 class IndexReader {
   readonly #view: DataView;
   readonly #names: IndexNames = { files: [], folders: [], modules: [], shared: null };
   #at = 0;
   #previous: Uint8Array = new Uint8Array();
+  #name_bytes = 0;
 
   constructor(readonly bytes: Uint8Array, readonly hash: number) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** @throws RangeError if the bytes are no index with hashes of this length */
+  /** @throws RangeError if the bytes are no index with hashes of this length, or the names are too long */
   read(): IndexNames {
     expect(ascii(this.bytes, 0, 4) === SIGNATURE);
     const version = this.#view.getUint32(4);
@@ -67,6 +73,8 @@ class IndexReader {
     const name = version === 4 ? this.#readShortened() : this.#readName(start);
     expect((flags & LENGTH_MASK) === Math.min(name.length, LENGTH_MASK));
     this.#previous = name;
+    this.#name_bytes += name.length;
+    expect(name.length <= LIMITS.name && this.#name_bytes <= LIMITS.all_names);
     // An entry that only replaces one of the shared index has no name.
     if (name.length > 0) this.#add(new TextDecoder().decode(name), kind);
   }

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readSmallBytes } from "./small_file.ts";
 
 const MOST_BYTES = 65_536;
 
@@ -31,7 +32,7 @@ export function takesNamesBack(folder: string): boolean {
     const path = join(folder, name);
     if (!existsSync(path)) return false;
     try {
-      return statSync(path).size > MOST_BYTES || /^\s*!/m.test(readFileSync(path, "utf8"));
+      return /^\s*!/m.test(textOf(path));
     } catch {
       return true;
     }
@@ -47,9 +48,13 @@ function repositoryOf(folder: string): string | null {
 
 function readLines(path: string): string[] {
   try {
-    if (statSync(path).size > MOST_BYTES) return [];
-    return readFileSync(path, "utf8").split("\n").map((line) => line.trim());
+    return textOf(path).split("\n").map((line) => line.trim());
   } catch {
     return [];
   }
+}
+
+/** @throws Error for a list that is too long or no file, such as a pipe that would block the read */
+function textOf(path: string): string {
+  return new TextDecoder().decode(readSmallBytes(path, MOST_BYTES));
 }

@@ -26,12 +26,17 @@ const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
  * @throws Error, with the `code` of a system error
  */
 export function readSmallFile(path: string, max_bytes: number): string {
+  return new TextDecoder("utf-8", { fatal: true }).decode(readSmallBytes(path, max_bytes));
+}
+
+/** The bytes of such a file. @throws Error, with the `code` of a system error */
+export function readSmallBytes(path: string, max_bytes: number): Uint8Array {
   const fd = openSync(path, O_RDONLY | O_NONBLOCK);
   try {
     const stats = fstatSync(fd);
     if (!stats.isFile()) throw new Error(`"${path}" is not a regular file`);
     if (stats.size > max_bytes) throw new Error(`"${path}" is longer than ${max_bytes} bytes`);
-    return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(fd));
+    return readFileSync(fd);
   } finally {
     closeSync(fd);
   }

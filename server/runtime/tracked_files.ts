@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, type Stats, statSync } from "node:fs";
+import { existsSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { gitFoldersOf, isGitFolder } from "./git_folder.ts";
 import { type IndexNames, parseIndex } from "./git_index.ts";
+import { readSmallBytes } from "./small_file.ts";
 import { type History, historyOf } from "./tracked_history.ts";
 
 /** A repository and the names that its index lists. */
@@ -127,7 +128,7 @@ function read(path: string): IndexNames | null {
 function readNames(path: string, old: IndexNames | null): IndexNames | null {
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(path);
+    bytes = readSmallBytes(path, MOST_BYTES);
   } catch {
     return null;
   }

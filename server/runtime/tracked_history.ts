@@ -16,7 +16,14 @@ export interface History {
   running: Promise<void> | null;
 }
 
-const LIMITS = { ms: 120_000, names: 1_000_000, tips: 200_000, repositories: 200 } as const;
+const LIMITS = {
+  ms: 120_000,
+  names: 1_000_000,
+  name_length: 4_096,
+  all_names: 64 * 1024 * 1024,
+  tips: 200_000,
+  repositories: 200,
+} as const;
 
 /** Files that change with the commits, branches and stashes of a repository. */
 const CHANGING = ["HEAD", "packed-refs", "FETCH_HEAD", "logs/HEAD", "logs/refs/stash", "reftable"];
@@ -43,6 +50,7 @@ class HistoryReader implements History {
   /** The newest commits that were read. */
   #tips: ReadonlySet<string> = new Set();
   #files = "";
+  #names_length = 0;
   /** Another attempt would take too long again. */
   #is_over = false;
 
@@ -54,6 +62,8 @@ class HistoryReader implements History {
     const files = stateOfCommits(this.git);
     if (files === this.#files) return;
     this.#files = files;
+    // The names until now are those of other commits.
+    this.state = "reading";
     const started = performance.now();
     this.running = this.#read(started).then(() => {
       this.state = "known";
@@ -85,6 +95,10 @@ class HistoryReader implements History {
     commits.stdin!.end([...added, ...bounds].join("\n") + "\n");
     const note = (name: string) => {
       if (this.#seen.has(name)) return;
+      this.#names_length += name.length;
+      if (this.#names_length > LIMITS.all_names) {
+        throw new TooMuch("the names are too long together");
+      }
       this.#seen.add(name);
       this.names.push(name);
     };
@@ -116,7 +130,10 @@ class HistoryReader implements History {
 
 class TooMuch extends Error {}
 
-/** Calls `use` for each part of a process's output. @throws Error if it fails or has too many parts */
+/**
+ * Calls `use` for each part of a process's output. @throws Error if the process fails, or if its parts
+ * are too many or too long
+ */
 async function split(
   child: ChildProcess,
   separator: string,
@@ -128,17 +145,21 @@ async function split(
   const decoder = new TextDecoder();
   let rest = "";
   let parts = 0;
-  for await (const piece of child.stdout!) {
-    const lines = (rest + decoder.decode(piece as Uint8Array, { stream: true })).split(separator);
-    rest = lines.pop()!;
-    for (const line of lines) {
-      if (line !== "") use(line);
+  try {
+    for await (const piece of child.stdout!) {
+      const lines = (rest + decoder.decode(piece as Uint8Array, { stream: true })).split(separator);
+      rest = lines.pop()!;
+      for (const line of lines) {
+        if (line !== "") use(line);
+      }
+      parts += lines.length;
+      if (parts > most * PARTS_FOR_A_NAME) throw new TooMuch("the history has too many names");
+      // Git stores names of any length, and adding each piece to a long rest takes ever longer.
+      if (rest.length > LIMITS.name_length) throw new TooMuch("the history has a name too long");
     }
-    parts += lines.length;
-    if (parts > most * PARTS_FOR_A_NAME) {
-      child.kill("SIGKILL");
-      throw new TooMuch("the history has too many names");
-    }
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
   }
   await exited;
 }

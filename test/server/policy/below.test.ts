@@ -250,6 +250,20 @@ test("names that a program prints lead through links and fall apart at blanks", 
   expect(wrong).toEqual([]);
 });
 
+test.each(["src/.ignore", ".gitignore"])(
+  "a pipe named %s does not hold the daemon",
+  async (name) => {
+    const gate = await createTestGate({ policies: POLICIES, files: FILES });
+    spawnSync("git", ["init", "-q"], { cwd: gate.root });
+    spawnSync("mkfifo", [join(gate.root, name)]);
+    for (const command of ["rg TOP src", "git grep TOP src"]) {
+      const body = { action: "command", command };
+      const answer = await gate.request("POST", "/api/policy/test", body, "reviewer");
+      expect((await answer.json()).effect).toBe("allow");
+    }
+  },
+);
+
 test.each([".ignore", ".rgignore", ".gitignore"])(
   "hidden files count for rg once %s takes a name back",
   async (list) => {

@@ -69,6 +69,39 @@ test.each(FORMS)("reads an index %s (version %i)", (_, version, make, options) =
   expect(at(root)?.files?.toSorted()).toEqual(listed(root));
 });
 
+/** An index of version 4 whose entries each repeat the long first name, but for six digits. */
+function repeatingIndex(entries: number, length: number): Uint8Array {
+  const stat = Buffer.alloc(40);
+  stat.writeUInt32BE(0o100644, 24);
+  const flags = Buffer.alloc(2);
+  flags.writeUInt16BE(Math.min(length + 6, 0xfff));
+  const parts: Uint8Array[] = [Buffer.from("DIRC"), Buffer.from([0, 0, 0, 4]), Buffer.alloc(4)];
+  new DataView(parts[2]!.buffer, parts[2]!.byteOffset).setUint32(0, entries);
+  for (let number = 0; number < entries; number++) {
+    const dropped = Buffer.from([number === 0 ? 0 : 6]);
+    const name = (number === 0 ? "a".repeat(length) : "") + `${number}`.padStart(6, "0") + "\0";
+    parts.push(stat, Buffer.alloc(20), flags, dropped, Buffer.from(name));
+  }
+  return Buffer.concat([...parts, Buffer.alloc(20)]);
+}
+
+test.each([
+  ["is read", 3, 4_000, 3],
+  ["is not read when a name is longer than a path", 1, 5_000, undefined],
+  ["is not read when its names would fill the memory", 20_000, 4_000, undefined],
+])("a small index with long names %s", (_, entries, length, read) => {
+  const bytes = repeatingIndex(entries, length);
+  expect(bytes.length).toBeLessThan(2 * 1024 * 1024);
+  expect(parseIndex(bytes)?.files.length).toBe(read);
+});
+
+test("a pipe in the place of the index does not hold the daemon", () => {
+  const root = createRepository(["a"]);
+  rmSync(join(root, ".git/index"));
+  execFileSync("mkfifo", [join(root, ".git/index")]);
+  expect(at(root)?.files).toBeNull();
+});
+
 test("reads the names of a conflict once", () => {
   const root = createRepository(["a", "b"]);
   git(root, "commit", "-qm", "x");

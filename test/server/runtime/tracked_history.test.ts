@@ -91,6 +91,40 @@ test("reads only what is new, and the names until then stay", async () => {
   expect(await namesIn(root)).toEqual(["a", "b", "c/a", "c/b"]);
 });
 
+test("while git lists new commits, the names are not known", async () => {
+  const root = createRepository("a");
+  await namesIn(root);
+  commit(root, "b");
+  const history = historyOf(join(root, ".git"));
+  expect(history.state).toBe("reading");
+  await history.running;
+  expect(history.state).toBe("known");
+});
+
+/** Commits a tree that git itself would not make, with files of these names. */
+function commitNames(root: string, names: readonly string[]): void {
+  const blob = execFileSync("git", ["hash-object", "-w", "--stdin"], { cwd: root, input: "x" });
+  const id = Buffer.from(blob.toString().trim(), "hex");
+  const input = Buffer.concat(names.flatMap((name) => [Buffer.from(`100644 ${name}\0`), id]));
+  const write = ["hash-object", "-t", "tree", "-w", "--stdin", "--literally"];
+  const tree = execFileSync("git", write, { cwd: root, input, encoding: "utf8" }).trim();
+  git(root, "update-ref", "refs/heads/long", git(root, "commit-tree", "-m", "x", tree).trim());
+}
+
+test.each([
+  ["one name that is longer than a path", ["a".repeat(3_000_000)]],
+  [
+    "long names that would fill the memory",
+    Array.from({ length: 17_000 }, (_, at) => `${at}`.padStart(6, "0") + "a".repeat(4_000)),
+  ],
+])("%s: the history is unknown", async (_, names) => {
+  const root = createRepository("a");
+  commitNames(root, names);
+  const history = historyOf(join(root, ".git"));
+  await history.running;
+  expect(history.state).toBe("unknown");
+});
+
 test("a linked folder shares the history", async () => {
   const root = createRepository("a");
   const linked = `${root}-linked`;
