@@ -45,13 +45,8 @@ export function failureOf(error: unknown): Required<Failure> {
 /** The message of any error, and the next command to type if there is one. */
 export function explain(error: unknown): { message: string; next: string | null } {
   if (error instanceof CliError) return { message: error.message, next: error.next };
-  if (error instanceof ProblemError) {
-    const { detail, code } = error.problem;
-    return { message: detail, next: nextStep(code, detail) };
-  }
-  if (error instanceof GateError) {
-    return { message: error.message, next: nextStep(error.code, error.message) };
-  }
+  if (error instanceof ProblemError) return explainCode(error.problem.code, error.problem.detail);
+  if (error instanceof GateError) return explainCode(error.code, error.message);
   if (error instanceof NotSigned) {
     return { message: error.message, next: error.is_foreign ? "gate doctor" : null };
   }
@@ -78,15 +73,29 @@ const FIXES: Record<string, string> = {
 /** Why the operating system refused a file. */
 export function reasonOf(error: unknown): string {
   const { code, path, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT" && path?.includes("\uFFFD")) return "its name is not UTF-8; rename it";
   // A file to be written need not exist, so its missing folder is the cause.
   if (code === "ENOENT" && path && !existsSync(dirname(path))) return "its folder does not exist";
   const reason = reasonOfCode(code);
   return reason === code || code === undefined ? message : reason;
 }
 
+/** A message that ends with one command to run gives it as the next step, on a line of its own. */
+function explainCode(code: string, message: string): { message: string; next: string | null } {
+  const [, cause, next] = LAST_STEP.exec(message) ?? [];
+  if (cause && next) return { message: cause, next };
+  return { message, next: nextStep(code, message) };
+}
+
+const LAST_STEP =
+  /^([\s\S]+); (?:(?:run:?|see) (?=gate |chmod )|(?=correct |set GATE_HOME ))([^;]+)$/;
+
 /** The next command to type, with the action's id; null if the message already names one. */
 function nextStep(code: string, message: string): string | null {
-  if (/\bgate [a-z]|; (?:run|move it away|make room|make it|set GATE_HOME|check)\b/.test(message)) {
+  if (
+    /\bgate [a-z]|; (?:run|move it away|make room|make it|check)\b/
+      .test(message)
+  ) {
     return null;
   }
   if (OF_RECORDS.has(code)) {

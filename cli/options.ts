@@ -30,11 +30,15 @@ export function countBetween(least: number, most: number): (text: string) => num
   };
 }
 
-/** A parser that accepts what a schema of the API accepts, and otherwise reports its message. */
+/** A parser that accepts what a schema of the API accepts, and otherwise says what it expects. */
 export function matching(schema: ZodType): (text: string) => string {
   return (text) => {
     const { error } = schema.safeParse(text);
     if (!error) return text;
-    throw new InvalidArgumentError(`It is not valid: ${error.issues[0]!.message}.`);
+    throw new InvalidArgumentError(sentence(error.issues[0]!.message));
   };
+}
+
+function sentence(message: string): string {
+  return `${message[0]!.toUpperCase()}${message.slice(1)}.`;
 }

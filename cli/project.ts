@@ -77,18 +77,28 @@ async function ownProject(
   const { items } = await unwrap(client.api.hub.projects.$get());
   const registered = findRegistered(io.cwd, items);
   // A config above the folder of a registered project does not take its place.
+  const known = items.find(({ roots }) => registered !== null && roots.includes(registered));
   if (root !== null && (registered === null || registered.length <= root.length)) {
-    return await registeredId(client, root);
+    return await registeredId(client, root, registered === root ? known?.id : undefined);
   }
-  return items.find(({ roots }) => registered !== null && roots.includes(registered))?.id ?? null;
+  return known?.id ?? null;
 }
 
-/** A folder that waits for a person's proof belongs to no project yet; its config names the one. */
-async function registeredId(client: Client, root: string): Promise<string> {
+/**
+ * A folder that waits for a person's proof belongs to no project yet; its config names the one. A
+ * folder whose config has become unreadable stays in the project that it is `known` to belong to.
+ */
+async function registeredId(
+  client: Client,
+  root: string,
+  known: string | undefined,
+): Promise<string> {
   try {
     return (await unwrap(client.api.hub.projects.$post({ json: { root } }))).id;
   } catch (error) {
-    if (!(error instanceof ProblemError) || error.problem.code !== "proof_required") throw error;
+    const code = error instanceof ProblemError ? error.problem.code : null;
+    if (code === "invalid" && known !== undefined) return known;
+    if (code !== "proof_required") throw error;
     const { identifyProject } = await import("../server/projects/identity.ts");
     return identifyProject(root).id;
   }

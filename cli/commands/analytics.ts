@@ -36,7 +36,7 @@ export function createCommand(io: Io) {
     .option("--window <days>", "the last days, such as 7d (default: 30d)", matching(Window))
     .option("--project <id>", "only this project (default: all projects)")
     .option("--json", "print JSON")
-    .addHelpText("after", examples("gate analytics attention --window 7d"))
+    .addHelpText("after", ATTENTION_HELP)
     .action(async ({ window, project, json }) => {
       const query = { window };
       const attention = project === undefined
@@ -61,14 +61,18 @@ function showSummary(io: Io, summary: AnalyticsSummary): void {
   );
   const { p50_ms, p95_ms } = approval_latency;
   if (p50_ms !== null && p95_ms !== null) {
-    print(io, `  a person decides in ${timeOf(p50_ms)} (half), ${timeOf(p95_ms)} (95 %)`);
+    print(
+      io,
+      `  a person decides half of them in ${timeOf(p50_ms)}, 95 of 100 in ${timeOf(p95_ms)}`,
+    );
   }
   const { asked_always_approved, allowed_later_rolled_back } = policy_accuracy;
   if (asked_always_approved) {
     print(io, `  ${count(asked_always_approved, "rule")} asked often and nothing was rejected`);
   }
   if (allowed_later_rolled_back) {
-    print(io, `  ${count(allowed_later_rolled_back, "allowed action")} were rolled back later`);
+    const were = allowed_later_rolled_back === 1 ? "was" : "were";
+    print(io, `  ${count(allowed_later_rolled_back, "allowed action")} ${were} rolled back later`);
   }
   if (top_blocked_paths.length === 0) return;
   print(io, "\nMost blocked");
@@ -104,7 +108,7 @@ const HEAD = [
   "decisions",
   "approved",
   "median",
-  "bytes read",
+  "characters",
   "quick",
   "risky",
   "streak",
@@ -116,6 +120,15 @@ function timeOf(ms: number): string {
   if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 }
+
+const ATTENTION_HELP = `
+Columns:
+  median      half of the decisions took less time
+  characters  the length of the commands and new contents that the person decided about
+  quick       approvals that took less time than reading takes
+  risky       quick approvals of high or critical risk
+  streak      the longest row of quick approvals
+${examples("gate analytics attention --window 7d")}`;
 
 const HELP = `
 Examples:

@@ -2,6 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { acceptChanges, openChanges, showChange, waitingChanges } from "../config/accept.ts";
 import { CliError } from "../errors.ts";
+import type { ConfigProblem } from "../../server/config/schema.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
 import { openRules } from "../project.ts";
@@ -27,7 +28,7 @@ export function createCommand(io: Io) {
       if (json) return printJson(io, view);
       if (view.error !== null) print(io, paint(io, "red", `! ${visibleLine(view.error)}`));
       if (view.outside_changes.length === 0) return print(io, "The accepted configs are in force.");
-      for (const change of view.outside_changes) showChange(io, change);
+      for (const change of view.outside_changes) showChange(io, change, view);
       if (waitingChanges(view).length > 0) print(io, "Accept what waits: gate config accept");
       else if (openChanges(view).length > 0) print(io, "Keep it in force: gate config accept");
     });
@@ -46,6 +47,7 @@ export function createCommand(io: Io) {
       const changes = openChanges(view).filter(({ after_sha256 }) =>
         sha256 === undefined || after_sha256 === sha256
       );
+      if (view.problem && changes.length === 0) throw isBroken(view.problem);
       if (sha256 !== undefined && changes.length === 0) throw hasNone(sha256);
       if (!json) { for (const change of changes) showChange(io, change); }
       const accepted = await acceptChanges(io, client, changes) ?? view;
@@ -54,6 +56,13 @@ export function createCommand(io: Io) {
       else print(io, `${paint(io, "green", "✓")} accepted: ${count(changes.length, "file")}`);
     });
   return config;
+}
+
+function isBroken({ path, line, column, cause }: ConfigProblem): CliError {
+  const place = path === null ? "" : `${path}:${line}:${column}: `;
+  return new CliError(`Cannot accept the config: everything is denied: ${place}${cause}`, {
+    next: path === null ? "gate doctor" : `correct ${path}, then the same command`,
+  });
 }
 
 function hasNone(sha256: string): CliError {

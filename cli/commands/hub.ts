@@ -34,7 +34,7 @@ export function createCommand(io: Io) {
     .option("--shared", "use the ledger that other machines have there; this one is set aside")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
-    .addHelpText("after", examples("gate hub join", "gate hub join --shared --project web"))
+    .addHelpText("after", JOIN_HELP)
     .action(async ({ project, shared, json, passphraseStdin }) => {
       const { client } = await openReview(io, { passphraseStdin });
       const param = { id: await chooseProject(io, client, project) };
@@ -60,6 +60,14 @@ export function createCommand(io: Io) {
     });
   return hub;
 }
+
+const JOIN_HELP = `
+With --shared the home takes over the keys of the other machines, so it must have none of its own. On
+the joining machine, begin with an empty home (GATE_HOME, or the old one moved away):
+  1. gate global-config init and gate global-config edit, before the daemon's first start
+  2. gate init in the project, and gate hub join --shared, which takes over the keys
+  3. gate config accept with the passphrase of the other machines, and gate hub join --shared again
+${examples("gate hub join", "gate hub join --shared --project web")}`;
 
 const HELP = `
 The server is "storage" of the global config (gate global-config edit):
@@ -108,12 +116,17 @@ function conclude(io: Io, moved: MovedLedger, json: true | undefined): void {
   if (isLeft) print(io, "  A config may wait to be accepted for this ledger: gate config show");
 }
 
-function statusText(io: Io, { url, token_env, token_is_set, ledgers }: StorageView): string {
+function statusText(
+  io: Io,
+  { url, waiting_url, token_env, token_is_set, ledgers }: StorageView,
+): string {
   const token = token_env === null
     ? "no token"
     : `token in ${token_env}${token_is_set ? "" : ", which is not set"}`;
   const server = url === null
-    ? "No server: the accepted global config has no storage.url."
+    ? waiting_url === null
+      ? "No server: the accepted global config has no storage.url."
+      : `No server: a person must accept ${visibleLine(waiting_url)}: gate config accept`
     : `${visibleLine(url)}  ${token}`;
   const rows = ledgers.flatMap(({ project_id, place, url, problem, machines }) => [
     [

@@ -5,6 +5,7 @@ import { type Client, unwrap } from "../../server/client.ts";
 import { hashOf } from "../../server/config/config_text.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
 import { deriveId } from "../../server/projects/identity.ts";
+import { openHome } from "../../server/runtime/home.ts";
 import { backUp, lineDiff, readConfig, readText, writeText } from "../config_file.ts";
 import { acceptChanges, showChange, waitingChanges } from "../config/accept.ts";
 import { scopedClient } from "../daemon/connect.ts";
@@ -94,9 +95,11 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   if (isNew && asks && !options.dryRun && !await askToWrite(io, `Write ${CONFIG_FILE}?`)) {
     return say(io, "Nothing changed.");
   }
+  // The project is of no use without a home that can hold its ledger.
+  if (!options.dryRun) openHome(placeOf(io).home);
   const done = options.dryRun ? { backup: null } : write(io, file, plan);
   const hooks = await enforceHere(io, plan, options);
-  const id = options.dryRun ? null : await registerRoot(io, {
+  const { id, error } = options.dryRun ? { id: null, error: null } : await registerRoot(io, {
     ...options,
     written: isNew ? plan : null,
   });
@@ -105,6 +108,7 @@ async function init(io: Io, options: InitOptions): Promise<void> {
     printJson(io, { dry_run, file, outcome, ...done, registered_as: id, hooks, text: plan.after });
   } else showDone(io, { ...done, hooks, id, dry_run });
   if (!options.json && !options.dryRun) await offerPassphrase(io, { asks });
+  if (error !== null) throw new CliError(error, { next: "correct the file, then gate doctor" });
   if (hooks?.some((report) => report.outcome === "failed")) throw new Exit(EXIT.failed);
 }
 
@@ -161,32 +165,27 @@ function isNamed(outcome: HookReport["outcome"], named: unknown[]): boolean {
   return named.length > 0 || !["no_hooks", "not_installed", "unchanged"].includes(outcome);
 }
 
-/** Registers a project with the running daemon. Null when none runs: the next start registers it. */
+/**
+ * Registers a project with the running daemon. A config that was there before may have an error, and
+ * then the policy denies everything. `id` is null when none runs: the next start registers it.
+ */
 async function registerRoot(
   io: Io,
   { written, ...options }: PassphraseOptions & { json?: boolean; written: Plan | null },
-): Promise<string | null> {
+): Promise<{ id: string | null; error: string | null }> {
   const place = placeOf(io);
   const root = io.cwd;
   if (!await findDaemon(place)) {
     leaveRoot(place.home, root);
-    return null;
+    return { id: null, error: null };
   }
   const review = await openReview(io, { ...options, start: false });
   const { id } = await unwrap(review.client.api.hub.projects.$post({ json: { root } }));
   if (written !== null) {
     await acceptWritten(io, scopedClient(review, id), { ...written, json: options.json });
   }
-  if (!options.json) await tellError(io, scopedClient(review, id));
-  return id;
-}
-
-/** A config that was there before may have an error, and then the policy denies everything. */
-async function tellError(io: Io, client: Client): Promise<void> {
-  const { error } = await unwrap(client.api.config.$get());
-  if (error === null) return;
-  say(io, `${paint(io, "red", "✗")} Everything is denied: ${visibleLine(error)}`);
-  say(io, `  Next: correct ${CONFIG_FILE}; gate doctor says whether it is right`);
+  const { error } = await unwrap(scopedClient(review, id).api.config.$get());
+  return { id, error };
 }
 
 /** Accepts what this command changed in an accepted config, and nothing that others wrote. */

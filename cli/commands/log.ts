@@ -6,6 +6,7 @@ import { unwrap } from "../../server/client.ts";
 import { actionTable } from "../actions/table.ts";
 import { type Connection, openConnection } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
+import { sayUnread } from "../daemon/unread.ts";
 import type { Io } from "../io.ts";
 import { print, printJson } from "../terminal/output.ts";
 import { countBetween, matching, TIME_FORMAT } from "../options.ts";
@@ -54,6 +55,7 @@ export function createCommand(io: Io) {
       const items = await listActions(connection, { ...query, limit: String(limit) });
       const about = [...filters.project ? [filters.project] : [], ...items.map(projectOf)];
       sayStepBacks(io, await witness(io, connection, about));
+      if (!filters.project) await sayUnread(io, connection);
       if (json) return printJson(io, items);
       if (items.length > 0) await printTable(io, connection, items);
       else print(io, "There are no such actions.");

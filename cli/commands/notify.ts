@@ -10,7 +10,7 @@ import type {
 } from "../../server/notifications/schema.ts";
 import { acceptChanges, showChange } from "../config/accept.ts";
 import { connect, scopedClient } from "../daemon/connect.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { CliError, EXIT, explain } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { countBetween, examples } from "../options.ts";
 import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
@@ -141,6 +141,12 @@ function addTest(notify: Command, io: Io): void {
     });
 }
 
+const NO_MESSAGE = {
+  dead: "gate gave up no message.",
+  waiting: "No message waits to be sent again.",
+  sent: "No message was sent.",
+} as const;
+
 function addFailed(notify: Command, io: Io): void {
   notify.command("failed")
     .description("List the messages that gate gave up, newest first.")
@@ -156,7 +162,7 @@ function addFailed(notify: Command, io: Io): void {
       const query = { state, ...limit !== undefined && { limit: String(limit) } };
       const { items } = await unwrap(api.notifications.deliveries.$get({ query }));
       if (json) return printJson(io, items);
-      print(io, items.length > 0 ? items.map(describeDelivery).join("\n") : "There is none.");
+      print(io, items.length > 0 ? items.map(describeDelivery).join("\n") : NO_MESSAGE[state]);
     });
 }
 
@@ -269,7 +275,14 @@ async function changeReceivers(
   const { receiver, change } = await send(client);
   const changes = change ? [change] : [];
   if (!json) { for (const one of changes) showChange(io, one); }
-  await acceptChanges(io, client, changes);
+  try {
+    await acceptChanges(io, client, changes);
+  } catch (error) {
+    const { message } = explain(error);
+    throw new CliError(`The change is in config.json, but it waits: ${message}`, {
+      next: "gate config accept",
+    });
+  }
   return receiver;
 }
 

@@ -4,6 +4,7 @@ import { type Client, unwrap } from "../../server/client.ts";
 import { actionTable } from "../actions/table.ts";
 import { openConnection } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
+import { sayUnread } from "../daemon/unread.ts";
 import type { Io } from "../io.ts";
 import { examples } from "../options.ts";
 import { print, printJson, say, table } from "../terminal/output.ts";
@@ -51,6 +52,7 @@ export function createCommand(io: Io) {
       const held = project ? items.filter((action) => action.project_id === project) : items;
       if (project && held.length === 0) await requireProject(client, project);
       sayStepBacks(io, await witnessAll(io, connection));
+      if (!project) await sayUnread(io, connection);
       if (json) return printJson(io, held);
       if (held.length === 0) return print(io, "No action is held.");
       const described = await describeRollbacks(connection, held);

@@ -4,6 +4,7 @@ import type { DaemonStatus } from "../../server/global/schema.ts";
 import type { ProofKind } from "../../server/proof/schema.ts";
 import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
+import { unreadProjects } from "../daemon/unread.ts";
 import type { Io } from "../io.ts";
 import { blockedSubject, reachedQuotas } from "../daemon/limits.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
@@ -38,7 +39,10 @@ export function createCommand(io: Io) {
       print(io, describeHere(io, root, project));
       if (health) showHealth(io, health);
       const waiting = `${count(pending, "held action")}: gate pending`;
-      print(io, pending ? paint(io, "yellow", waiting) : "No action is held.");
+      const none = unreadProjects(daemon).length === 0
+        ? "No action is held."
+        : "No action is held in the projects that can be read.";
+      print(io, pending ? paint(io, "yellow", waiting) : none);
     });
 }
 

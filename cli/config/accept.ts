@@ -7,9 +7,11 @@ import { paint, print } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { memoryPath, readAccepted, writeAccepted } from "../witness/memory.ts";
 
-/** The changes that a person can accept: of files that are there. */
-export function openChanges({ outside_changes }: ConfigView): OutsideChange[] {
-  return outside_changes.filter(({ after_sha256 }) => after_sha256 !== "");
+/** The changes that a person can accept: of files that are there and not broken. */
+export function openChanges({ outside_changes, problem }: ConfigView): OutsideChange[] {
+  return outside_changes.filter(({ path, after_sha256 }) =>
+    after_sha256 !== "" && path !== problem?.path
+  );
 }
 
 /** The changes of which a part waits for a person. */
@@ -70,12 +72,22 @@ export async function acceptNumbered<T>(
 const MARKS = { added: ["green", "+"], removed: ["red", "-"], changed: ["yellow", "~"] } as const;
 
 /** Prints a change with its differences; a mark shows which of them wait. */
-export function showChange(io: Io, change: OutsideChange): void {
+export function showChange(
+  io: Io,
+  change: OutsideChange,
+  { problem }: Pick<ConfigView, "problem"> = { problem: null },
+): void {
   const { path, at, differences, waiting, after_sha256 } = change;
   if (after_sha256 === "") return showGone(io, change);
-  const state = waiting ? "a part waits for you" : "in force, not yet accepted";
+  const isBroken = path === problem?.path;
+  const state = isBroken
+    ? "broken"
+    : waiting
+    ? "a part waits for you"
+    : "in force, not yet accepted";
   const when = `${at.slice(0, 16).replace("T", " ")}Z`;
   print(io, `${paint(io, "bold", visibleLine(path))}  changed ${when}, ${state}`);
+  if (isBroken) return print(io, "  Correct the file; then gate config show shows its changes");
   if (differences === null) return print(io, "  gate cannot compare the versions; read the file");
   for (const one of differences) print(io, describe(io, one));
 }

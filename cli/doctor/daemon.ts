@@ -1,5 +1,9 @@
+import { existsSync } from "node:fs";
 import { connect } from "node:net";
-import { VERSION } from "../../server/constants.ts";
+import { dirname } from "node:path";
+import { UNTIL_FIXED } from "../../server/config/view.ts";
+import { MACHINE_ID, VERSION } from "../../server/constants.ts";
+import type { DaemonStatus } from "../../server/global/schema.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { findDaemon, isOlder } from "../daemon/find.ts";
 import { quote } from "../../server/shown/quote.ts";
@@ -14,8 +18,14 @@ export async function checkDaemon(context: CheckContext, found: Findings): Promi
   }
   if (daemon === null) return found.ok("it does not run; a command that needs it starts it");
   found.ok(`it runs: pid ${daemon.pid}, port ${daemon.port}`);
-  for (const problem of daemon.problems) found.fail(problem, fixOf(problem));
-  const lost = daemon.projects.filter(({ reachable }) => !reachable);
+  for (const problem of daemon.problems) {
+    // The check of the configs names the place and the fix.
+    if (!problem.startsWith(UNTIL_FIXED)) found.fail(problem, fixOf(problem, daemon.projects));
+  }
+  // A project is also unreachable while the server of its ledger does not answer.
+  const lost = daemon.projects.filter(({ id, reachable, roots }) =>
+    !reachable && id !== MACHINE_ID && !roots.some((root) => existsSync(root))
+  );
   for (const { id, roots } of lost) {
     found.warn(`project "${id}" has no folder any more: ${roots.join(", ")}`, forget(id), {
       kind: "page",
@@ -30,8 +40,13 @@ function forget(id: string): string {
 }
 
 /** The fix for a problem. A person inspects a damaged file that the daemon kept, and moves it. */
-function fixOf(problem: string): string {
-  if (problem.startsWith("nobody has accepted")) return "gate config show, then gate config accept";
+function fixOf(problem: string, projects: DaemonStatus["projects"]): string {
+  const path = /^nobody has accepted what "(.+)" allows/.exec(problem)?.[1];
+  if (path) {
+    const waiting = projects.find(({ roots }) => roots.includes(dirname(path)));
+    const named = waiting ? ` --project ${waiting.id}` : "";
+    return `gate config show${named}, then gate config accept${named}`;
+  }
   const kept = /kept(?:, a new one was begun)?: (.+)$/.exec(problem)?.[1];
   return kept ? `look at it, then mv ${quote(kept)} somewhere else` : "gate daemon logs";
 }

@@ -43,7 +43,7 @@ export async function askAnswers(io: Io, known: Answers): Promise<Answers> {
 function askId(io: Io, known: Answers) {
   return text({
     ...terminal(io),
-    message: "Name of the project",
+    message: "Id of the project",
     initialValue: known.id,
     validate: (value) =>
       PROJECT_ID.test(value ?? "") ? undefined : "Letters, digits, '.', '_' and '-', at most 64",

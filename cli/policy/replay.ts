@@ -18,7 +18,7 @@ import { openReview } from "../proof/prover.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readNamed } from "../terminal/input.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson } from "../terminal/output.ts";
+import { count, paint, print, printJson } from "../terminal/output.ts";
 import { chooseProject } from "../project.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
@@ -150,7 +150,7 @@ function addPage(replay: Replay, page: PolicyReplayPage): void {
 function describeReplay(io: Io, replay: Replay): string {
   const { totals, checked, rules, unjudged, since } = replay;
   const lines = [
-    `${checked} recorded actions since ${since.slice(0, 10)} replayed`,
+    `${count(checked, "recorded action")} since ${since.slice(0, 10)} replayed`,
     `  newly blocked  ${totals.newly_blocked}`,
     `  newly asked    ${totals.newly_asked}`,
     `  newly allowed  ${totals.newly_allowed}`,

@@ -157,7 +157,7 @@ export class AgentMonitor {
     if (query.project !== undefined && !roots.some(({ id }) => id === query.project)) {
       throw new GateError(
         "not_found",
-        `Cannot find project "${query.project}": see gate project list`,
+        `Cannot find project "${query.project}": it is not registered; see gate project list`,
       );
     }
     const isBound = query.project !== undefined || query.cwd !== undefined;

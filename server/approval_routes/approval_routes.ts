@@ -228,7 +228,10 @@ export class ApprovalRoutes {
     const found = (await this.#list.state()).items.find((one) => one.id === id);
     if (found) return found;
     const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-    throw new GateError("not_found", `Cannot find approval route ${shown}: see gate route list`);
+    throw new GateError(
+      "not_found",
+      `Cannot find approval route ${shown}: there is none; see gate route list`,
+    );
   }
 }
 

@@ -235,6 +235,7 @@ export class Config {
     const { compiled } = await this.inForce();
     const outside_changes = await this.#outside(snapshot);
     const parents = (await this.#listParents()).map((parent) => parent.#id);
+    const problem = compiled.error === null ? null : toProblem(compiled.error);
     return {
       project_id: this.#id,
       path: project.text === "" || gone.project ? null : this.#path,
@@ -252,6 +253,7 @@ export class Config {
         ...warningsOf(snapshot, this.#id, parents),
         ...this.#goneProblems(snapshot),
         ...outside_changes.filter(({ waiting, after_sha256 }) => waiting && after_sha256 !== "")
+          .filter(({ path }) => path !== problem?.path)
           .map(({ path }) =>
             `a part of "${path}" waits: a person must accept the change with gate config accept`
           ),
@@ -259,7 +261,7 @@ export class Config {
           .map(({ path }) => unpinnedWarning(path)),
       ],
       error: compiled.error,
-      problem: compiled.error === null ? null : toProblem(compiled.error),
+      problem,
       outside_changes,
     };
   }
@@ -270,11 +272,15 @@ export class Config {
     const isNew = snapshot.accepted.project === null && this.#builtin === null;
     const waiting = isNew ? (await this.#outside(snapshot)).filter((one) => one.waiting) : [];
     const own = waiting.filter(({ path }) => path === this.#path);
+    // Nobody can accept a broken file, so its error is the problem.
+    const broken = snapshot.compiled.error;
     const changed = await this.#faultsInDatabase();
     const told = changed.map(({ path, fault }) => forgedError(path, fault));
     return [
       ...new Set([...this.#goneProblems(snapshot), ...told]),
-      ...own.map(({ path }) => `nobody has accepted what "${path}" allows, so it waits`),
+      ...broken === null
+        ? own.map(({ path }) => `nobody has accepted what "${path}" allows, so it waits`)
+        : [broken],
     ];
   }
 

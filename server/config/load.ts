@@ -72,11 +72,23 @@ export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>)
     const what = `"${wrong.key}" has no effect: did you mean "${wrong.meant}"?`;
     return broken(text, `${place(path, text, wrong.offset)}: ${what}`);
   }
-  const issue = checked.error.issues[0]!;
+  const issue = innermost(checked.error.issues[0]!);
   const node = nearest(tree, issue.path as (string | number)[]);
   const where = issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
   return broken(text, `${place(path, text, node.offset)}: ${where}${issue.message}`);
 }
+
+/** The error of the alternative that the value is nearest to, instead of "Invalid input". */
+function innermost(issue: Issue): Issue {
+  if (issue.code !== "invalid_union") return issue;
+  const within = issue.errors.map(([first]) => first).filter((one) => one !== undefined);
+  const deepest = within.find(({ path }) => path.length > 0);
+  if (deepest) return innermost({ ...deepest, path: [...issue.path, ...deepest.path] });
+  const kinds = within.flatMap((one) => one.code === "invalid_type" ? [one.expected] : []);
+  return kinds.length === 0 ? issue : { ...issue, message: `expected ${kinds.join(" or ")}` };
+}
+
+type Issue = z.core.$ZodIssue;
 
 /** The first error of policies that a client sent, with the next step; null when they are usable. */
 export function checkPolicies(policies: unknown): string | null {

@@ -2,12 +2,19 @@ import { z } from "zod";
 import { Effect, Policies, PolicyLimits, Rule, SandboxPolicy } from "../policy/schema.ts";
 import { faultOfUrl, Notifications } from "./notifications/schema.ts";
 
+/** A newer version may mean something else by the same keys, so this gate does not guess. */
+function versionUpTo(newest: number) {
+  return z.string().refine((text) => !(Number.parseInt(text) > newest), {
+    error: `this gate knows versions up to "${newest}"; upgrade gate`,
+  });
+}
+
 /** `gate.config.json` of a project. Keeps unknown keys. */
 export const ProjectConfig = z.looseObject({
   id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/).optional(),
   extends: z.literal("global").optional(),
   overrideGlobal: z.boolean().optional(),
-  version: z.string().optional(),
+  version: versionUpTo(2).optional(),
   platforms: z.array(z.string()).optional(),
   policies: Policies.optional(),
 });
@@ -44,7 +51,7 @@ export type Storage = z.infer<typeof Storage>;
 
 /** `config.json` in the gate's home. Keeps unknown keys. */
 export const GlobalConfig = z.looseObject({
-  version: z.string().optional(),
+  version: versionUpTo(1).optional(),
   policies: Policies.optional(),
   approvals: z.looseObject({
     proof: z.enum(["token", "passphrase", "passkey"]).optional(),

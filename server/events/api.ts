@@ -32,5 +32,8 @@ export const eventsApi = new Hono<AppEnv<EventServices>>()
 /** @throws GateError `not_found`, because an unknown project never has an event */
 async function requireProject(daemon: EventServices["daemon"], project: string): Promise<void> {
   if ((await daemon.projects.listRoots()).some(({ id }) => id === project)) return;
-  throw new GateError("not_found", `Cannot find project "${project}": see gate project list`);
+  throw new GateError(
+    "not_found",
+    `Cannot find project "${project}": it is not registered; see gate project list`,
+  );
 }

@@ -453,7 +453,10 @@ export class Notifications {
     const found = (await this.#inForce()).find((one) => one.id === id);
     if (found) return found;
     const shown = JSON.stringify(id.toWellFormed());
-    throw new GateError("not_found", `Cannot find receiver ${shown}: see gate notify list`);
+    throw new GateError(
+      "not_found",
+      `Cannot find receiver ${shown}: there is none; see gate notify list`,
+    );
   }
 
   #now(): string {
@@ -468,5 +471,8 @@ export class Notifications {
 
 function unknownMessage(id: string): GateError {
   const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-  return new GateError("not_found", `Cannot find message ${shown}: see gate notify failed`);
+  return new GateError(
+    "not_found",
+    `Cannot find message ${shown}: there is none; see gate notify failed`,
+  );
 }

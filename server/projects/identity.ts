@@ -62,7 +62,9 @@ function realFolder(folder: string): string {
 function readId(path: string, root: string): string | undefined {
   // Validates only the id: a project with a broken policy exists and denies everything.
   const { value, text, error } = loadConfig(path, ProjectConfig.pick({ id: true }));
-  if (error) throw new GateError("invalid", `Cannot register "${root}": ${error}`);
+  if (error) {
+    throw new GateError("invalid", `Cannot register "${root}": ${error}; correct the file`);
+  }
   if (value && text !== "") return value.id;
   const message = `Cannot find a project in "${root}": it has no ${CONFIG}; run gate init there`;
   throw new GateError("not_found", message);

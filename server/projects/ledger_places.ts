@@ -26,6 +26,8 @@ interface Places {
   now: () => number;
   /** `storage` of the accepted global config. */
   storage: () => Promise<Storage | null>;
+  /** `storage` of the config file, accepted or not. */
+  written: () => Storage | null;
   /** Opens a project whose server answers again. */
   reopen: (project_id: string) => Promise<unknown>;
 }
@@ -140,8 +142,10 @@ export class LedgerPlaces {
     const storage = await this.#places.storage();
     if (storage === null) {
       throw cannot(
-        'the accepted global config names no server; add "storage": {"url": …} ' +
-          "(gate global-config edit)",
+        this.#places.written() === null
+          ? 'the accepted global config names no server; add "storage": {"url": …} ' +
+            "(gate global-config edit)"
+          : "a person must accept the server that config.json names; run gate config accept",
       );
     }
     return urlFor(storage, project_id);
@@ -156,6 +160,7 @@ export class LedgerPlaces {
     const name = storage?.authTokenEnv ?? null;
     return {
       url: storage?.url ?? null,
+      waiting_url: storage === null ? this.#places.written()?.url ?? null : null,
       token_env: name,
       token_is_set: name === null ? null : Boolean(ownEnvironment()[name]),
       ledgers: await Promise.all(project_ids.map(async (id) => ({

@@ -66,6 +66,7 @@ export class Projects {
     this.#places = new LedgerPlaces({
       ...{ home, now, pid },
       storage: async () => (await configs.acceptedMachine())?.storage ?? null,
+      written: () => configs.readMachine().loaded.value?.storage ?? null,
       reopen: (id) => this.get(id),
     });
     this.#open = new OpenProjects({
@@ -538,7 +539,10 @@ export class Projects {
     if (registered) return registered;
     // Made when it is first needed, so that lists show it only where it is used.
     if (isServed && id === MACHINE_ID) return await this.#registry.addMachine();
-    throw new GateError("not_found", `Cannot find project "${id}": see gate project list`);
+    throw new GateError(
+      "not_found",
+      `Cannot find project "${id}": it is not registered; see gate project list`,
+    );
   }
 }
 

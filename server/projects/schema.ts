@@ -48,6 +48,7 @@ export type LedgerPlace = z.infer<typeof LedgerPlace>;
 /** Answer of `GET /api/hub/storage`: `storage` of the accepted global config, and every ledger. */
 export const StorageView = z.object({
   url: z.string().nullable(),
+  waiting_url: z.string().nullable().describe("in the config file, until a person accepts it"),
   token_env: z.string().nullable(),
   token_is_set: z.boolean().nullable().describe("null when no token is asked for"),
   ledgers: z.array(LedgerPlace),

@@ -206,8 +206,9 @@ export class HomeChanges {
     const cannot = (why: string) => new GateError("conflict", `Cannot join the ledger: ${why}`);
     const isOther = relation === "other" || (relation === "shorter" && values.length === 0);
     if (isOther || this.#damage !== null || this.#unknown.size > 0) {
-      const next = "join with a home that has no key yet (GATE_HOME), or set the same key first";
-      throw cannot(`the keys of this home are not those of the machines that share it; ${next}`);
+      const why =
+        "this home has keys of its own, and a joining home takes over those of the others";
+      throw cannot(`${why}; join with an empty home, as gate hub join --help describes`);
     }
     if (relation !== "longer") return false;
     const { changes, fault } = await readHistory(values);

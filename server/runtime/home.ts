@@ -133,6 +133,7 @@ const UNMADE: Record<string, [string, string]> = {
   EACCES: ["permission denied", ELSEWHERE],
   EPERM: ["it is not permitted", ELSEWHERE],
   EROFS: ["the file system is read-only", ELSEWHERE],
+  ENOENT: ["nothing can be created there", ELSEWHERE],
   ENOTDIR: ["a part of its path is not a folder", ELSEWHERE],
   ENAMETOOLONG: ["the name is too long", ELSEWHERE],
   ENOSPC: ["the disk is full", "free some space and try again"],

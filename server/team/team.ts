@@ -218,7 +218,10 @@ export class Team {
     const found = (await this.members()).find((one) => one.id === id);
     if (found) return found;
     const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-    throw new GateError("not_found", `Cannot find member ${shown}: see gate team list`);
+    throw new GateError(
+      "not_found",
+      `Cannot find member ${shown}: there is none; see gate team list`,
+    );
   }
 
   async #requireUnneeded(id: string, verb: string): Promise<void> {

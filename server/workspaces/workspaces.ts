@@ -51,7 +51,10 @@ export class Workspaces {
   async get(id: string): Promise<Workspace> {
     const found = id.includes("\0") ? null : await findWorkspace(this.#services.registry, id);
     if (found) return found;
-    throw new GateError("not_found", `Cannot find workspace "${id}": see gate workspace list`);
+    throw new GateError(
+      "not_found",
+      `Cannot find workspace "${id}": there is none; see gate workspace list`,
+    );
   }
 
   /** @throws GateError `conflict` when the id is taken */

@@ -30,7 +30,7 @@ describe.skipIf(process.platform === "win32")("a new user at a real terminal", (
   /** Answers every question of `gate init` with its default, up to the passphrase. */
   async function init(): Promise<Pty> {
     const terminal = open("init");
-    for (const question of ["Name of the project", "Policy", "Inherit", "Which agents", WRITE]) {
+    for (const question of ["Id of the project", "Policy", "Inherit", "Which agents", WRITE]) {
       await terminal.see(question);
       terminal.type("\r");
     }

@@ -17,7 +17,7 @@ test("attention names who decides faster than they can read", async () => {
   }
   const { stdout, stderr } = await gated.good("analytics", "attention", "--window", "1d");
   expect(stdout).toMatch(
-    /^person +decisions +approved +median +bytes read +quick +risky +streak\n/,
+    /^person +decisions +approved +median +characters +quick +risky +streak\n/,
   );
   expect(stdout).toMatch(/\nreviewer +5 +5 .* 500000 +5 +\d +5\n$/);
   expect(stderr).toContain("reviewer: 5 approvals in a row took less time than reading them takes");
@@ -36,8 +36,8 @@ test("summary sums the decisions up", async () => {
 });
 
 test.each([
-  [["analytics", "attention", "--window", "week"], 64, "expected days"],
-  [["analytics", "summary", "--window", ""], 64, "expected days"],
+  [["analytics", "attention", "--window", "week"], 64, "Expected days"],
+  [["analytics", "summary", "--window", ""], 64, "Expected days"],
   [["analytics", "attention", "--project", "none"], 1, '"none"'],
   [["analytics", "atention"], 64, "attention"],
 ])("gate %j is refused", async (args, code, part) => {

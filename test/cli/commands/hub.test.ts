@@ -19,7 +19,11 @@ test("a person moves a ledger to the server of the config, and back", async () =
   writeFileSync(config, JSON.stringify({ ...before, storage: { url: server.url } }));
   const early = await gated.terminal.run(["hub", "join"]);
   expect(early).toMatchObject({ code: 1 });
-  expect(early.stderr).toContain("names no server");
+  expect(early.stderr).toContain(
+    "must accept the server that config.json names\n  try: gate config",
+  );
+  expect((await gated.good("hub", "status")).stdout)
+    .toContain(`a person must accept ${server.url}: gate config accept`);
   await gated.good("config", "accept");
 
   const { stdout, stderr } = await gated.good("hub", "join", "--json");
@@ -34,6 +38,12 @@ test("a person moves a ledger to the server of the config, and back", async () =
   await server.kill();
   const away = await gated.good("status");
   expect(away.stdout).toMatch(/! Cannot use the ledger on http.*does not answer/);
+  await expect.poll(async () => (await gated.good("status")).stdout, { timeout: 60_000 })
+    .toContain("No action is held in the projects that can be read");
+  const listed = await gated.terminal.run(["log"]);
+  expect(listed.stderr).toContain("The actions of web are missing here");
+  const checked = await gated.terminal.run(["doctor"]);
+  expect(checked.stdout).not.toContain("has no folder any more");
   expect((await gated.good("hub", "status")).stdout).toContain("does not answer");
   await server.start();
   await expect.poll(() => gated.terminal.run(["hub", "status"]), { timeout: 60_000 })

@@ -38,13 +38,15 @@ test("init --yes derives the project id from the folder", async () => {
   expect(existsSync(join(terminal.folder, ".gate", "backups"))).toBe(false);
 });
 
-test("init says that a config with an error denies everything", async () => {
+test("init fails for a config with an error, which denies everything", async () => {
   await terminal.run(["daemon", "start"]);
   const misspelt = { id: "web", version: "2", policies: { blockedPath: [".env"] } };
   writeFileSync(file, JSON.stringify(misspelt));
-  const { stderr } = await init("--yes");
-  expect(stderr).toMatch(/✗ Everything is denied: .*did you mean "blockedPaths"\?/);
-  expect(stderr).toContain("Next: correct gate.config.json");
+  const { code, stderr } = await terminal.run(["init", "--yes"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /gate: Everything is denied until .*did you mean "blockedPaths"\?\n  try: /,
+  );
 });
 
 test("a template only adds to an existing config, and init says so", async () => {

@@ -42,7 +42,7 @@ beforeEach(() => void (from = 0));
 
 test("init asks questions, shows the config, and writes it", async () => {
   const ended = terminal.run(["init"], { person: true });
-  await answer("Name of the project", ENTER);
+  await answer("Id of the project", ENTER);
   await answer("Policy", UP + ENTER);
   await answer("Inherit the rules", ENTER);
   await answer("Which agents work here", DOWN + " " + ENTER);
@@ -55,11 +55,11 @@ test("init asks questions, shows the config, and writes it", async () => {
   expect(config.id).toMatch(/^project-/);
 });
 
-test.each(["Name of the project", "Policy", "Write gate.config.json?"])(
+test.each(["Id of the project", "Policy", "Write gate.config.json?"])(
   "init interrupted at %j writes nothing",
   async (last) => {
     const ended = terminal.run(["init"], { person: true });
-    const questions = ["Name of the project", "Policy", "Inherit", "Which agents", "Write gate"];
+    const questions = ["Id of the project", "Policy", "Inherit", "Which agents", "Write gate"];
     for (const question of questions) {
       const stops = last.startsWith(question);
       await answer(question, stops ? CTRL_C : ENTER);

@@ -65,7 +65,7 @@ test.each([
   [["create", "x"], 64, "required option '--id <id>' not specified"],
   [["create", "x", "--id", "../x"], 64, 'Cannot use the id "../x"'],
   [["create", "\u0007", "--id", "x"], 1, "visible characters"],
-  [["start", "none"], 1, 'Cannot find workspace "none": see gate workspace list'],
+  [["start", "none"], 1, 'Cannot find workspace "none": there is none\n  try: gate workspace list'],
   [["show", "none"], 1, 'Cannot find workspace "none"'],
   [["remove", "none"], 1, 'Cannot find workspace "none"'],
   [["add-project", "none", "."], 1, 'Cannot find workspace "none"'],

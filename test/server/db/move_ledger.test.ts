@@ -240,6 +240,7 @@ test("without a server in the config nothing moves", async () => {
     url: null,
     token_env: null,
     token_is_set: null,
+    waiting_url: null,
     ledgers: [{ project_id: "test", place: "here", url: null, problem: null, machines: null }],
   });
 });

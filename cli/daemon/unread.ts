@@ -1,0 +1,21 @@
+import { unwrap } from "../../server/client.ts";
+import type { DaemonStatus } from "../../server/global/schema.ts";
+import type { Io } from "../io.ts";
+import { paint, say } from "../terminal/output.ts";
+import { visibleLine } from "../terminal/visible.ts";
+import type { Connection } from "./connect.ts";
+
+/** The projects whose ledger the daemon cannot read now, so that lists over all projects lack them. */
+export function unreadProjects({ projects, problems }: DaemonStatus): string[] {
+  const isUnread = (id: string) => problems.some((one) => one.startsWith(`project "${id}": `));
+  return projects.map(({ id }) => id).filter(isUnread);
+}
+
+/** Says on stderr which projects a list over all projects lacks. */
+export async function sayUnread(io: Io, { client }: Connection): Promise<void> {
+  const unread = unreadProjects(await unwrap(client.api.daemon.status.$get()));
+  for (const id of unread) {
+    const what = `The actions of ${visibleLine(id)} are missing here: its ledger cannot be read`;
+    say(io, `${paint(io, "yellow", `! ${what}`)}\n  try: gate status`);
+  }
+}
