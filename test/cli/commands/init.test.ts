@@ -45,7 +45,7 @@ test("init fails for a config with an error, which denies everything", async () 
   const { code, stderr } = await terminal.run(["init", "--yes"]);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /gate: Everything is denied until .*did you mean "blockedPaths"\?\n  try: /,
+    /gate: Everything is denied until .*did you mean "blockedPaths"\?\n {2}try: /,
   );
 });
 

@@ -123,7 +123,7 @@ test("a home with a key of its own cannot join, and keeps its ledger", async () 
   const refused = await ask(other, "PUT", JOIN);
   expect([refused.status, refused.body.detail]).toEqual([
     409,
-    expect.stringContaining("the this home has keys of its own"),
+    expect.stringContaining("this home has keys of its own"),
   ]);
   const folder = join(other.home, "projects", "test");
   expect(() => readFileSync(join(folder, "server.json"))).toThrow(/ENOENT/);
