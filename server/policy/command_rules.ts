@@ -5,8 +5,9 @@ import { type CommandRule, isBare, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { DEEP, isStatic, isWild, show } from "./holes.ts";
+import { evaluateGitLinks } from "./git_links.ts";
 import { evaluateNames } from "./name_rules.ts";
-import { namedPaths } from "./named_paths.ts";
+import { type NamedPaths, namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { findUnproved, proveCommand } from "./proof_rules.ts";
 import { HEAD } from "./protect.ts";
@@ -38,8 +39,9 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     : request.tool === undefined
     ? matchTools(policy, { tool: "run_command", input: { ...request } })
     : matchOwnTool(policy, { tool: request.tool, input: { ...request } });
-  const named = namedPaths(analysed, cwd);
-  const findings = doubts.map(toFinding);
+  const linked = evaluateGitLinks(policy, units, options);
+  const named = withRead(namedPaths(analysed, cwd), linked.targets);
+  const findings = [...doubts.map(toFinding), ...linked.findings];
   const process = named.paths.find((path) => path.startsWith("/proc/") && OF_A_PROCESS.test(path));
   if (process !== undefined) findings.push(throughProcess(process));
   const evaluated = {
@@ -88,6 +90,16 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   if (policy.defaultEffect === "allow" || !proof) return { findings, ...known };
   return { findings: [...findings, ...findUnproved(command, proof)], ...known };
 };
+
+/** The paths with those that the command reads by links in git's folder. */
+function withRead(named: NamedPaths, read: readonly string[]): NamedPaths {
+  const accesses = read.map((path) => ({ access: "read" as const, path }));
+  return {
+    ...named,
+    paths: [...named.paths, ...read],
+    accesses: [...named.accesses, ...accesses],
+  };
+}
 
 /** The state that the evaluations of all units of a command share. */
 interface Evaluated {

@@ -1,4 +1,4 @@
-import { builtin, type Finding, toDecision, UNPROVED } from "./finding.ts";
+import { builtin, type Finding, GIT_LINK, toDecision, UNPROVED } from "./finding.ts";
 import { meter } from "./meter.ts";
 import type { CompiledPolicy, Evaluation } from "./policy.ts";
 import type { EvaluationOptions } from "./request.ts";
@@ -66,7 +66,7 @@ function isContained({ effect, rule, reason, is_walled }: Finding, forbids: bool
   if (effect !== "ask") return false;
   if (rule === null) return true;
   if (rule.source !== "builtin") return is_walled === true;
-  if (rule.list === UNPROVED) return true;
+  if (rule.list === UNPROVED || rule.list === GIT_LINK) return true;
   if (rule.list !== "unresolved" || rule.pattern === "/proc/*") return false;
   return HELD.test(reason) || (!forbids && HELD_CODE.test(reason));
 }

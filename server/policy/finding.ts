@@ -32,6 +32,8 @@ export type About = { path: PathFacts } | { unit: Unit };
 
 /** The list of the builtin rule about commands that are not proved. */
 export const UNPROVED = "unproved";
+/** That about links in git's own folder. A sandbox hides what they lead to. */
+export const GIT_LINK = "git-link";
 
 /** The finding of a rule that certainly matches. */
 export function findingOf({ effect, rule, reason, alternative }: CompiledRule): Finding {

@@ -1,6 +1,6 @@
 import type { OpenedWalls, Requester } from "./schema.ts";
 import type { ListFolder } from "./interpret/globs.ts";
-import type { Repository } from "./tracked.ts";
+import type { GitLinks, Repository } from "./tracked.ts";
 
 export type Access = "read" | "write" | "delete";
 
@@ -68,6 +68,8 @@ export interface Surroundings {
   ignored?: (folder: string) => readonly string[];
   /** The repository around a folder and the names that it tracks; null if there is none. */
   repository?: (folder: string) => Repository | null;
+  /** The links in the folder of that repository, and what its lists name elsewhere; null if unknown. */
+  git_links?: (folder: string) => GitLinks | null;
   /** Resolves when the histories that were asked for are read; null if none is being read. */
   settle?: () => Promise<void> | null;
   /** Whether a list of ignored names in this folder takes names back; see `takesNamesBack`. */

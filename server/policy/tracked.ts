@@ -14,6 +14,21 @@ export interface Repository {
   history: () => { names: readonly string[]; state: "reading" | "known" | "unknown" };
 }
 
+/** A link in a folder of git, or an entry of a list of further folders with objects. */
+export interface GitLink {
+  path: string;
+  /** The real place that it leads to. */
+  target: string;
+}
+
+/** The ways from a folder of git to other places. */
+export interface GitLinks {
+  /** Git reads and writes through these. */
+  links: readonly GitLink[];
+  /** Git only reads objects there. */
+  objects: readonly GitLink[];
+}
+
 /** Which of the files that git tracks a command shows, copies or sends. */
 export interface Tracked {
   /** It shows only these; empty for every file. */

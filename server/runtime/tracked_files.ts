@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { gitFoldersOf, isGitFolder } from "./git_folder.ts";
 import { type IndexNames, parseIndex } from "./git_index.ts";
+import { type GitLinks, gitLinksOf } from "./git_links.ts";
 import { readSmallBytes } from "./small_file.ts";
 import { type History, historyOf } from "./tracked_history.ts";
 
@@ -26,6 +27,8 @@ const MOST_FOLDERS = 64;
 
 /** A look at repositories that remembers which histories it asked for. */
 export interface Repositories {
+  /** The links of the repository in which git works in a folder; null if gate cannot tell. */
+  git_links(folder: string): GitLinks | null;
   /** The repository in which git works in a folder; null if there is none. */
   repository(folder: string): Repository | null;
   /** Resolves when those histories are read, or after about a second; null if none is being read. */
@@ -39,6 +42,11 @@ const MOST_WAIT_MS = 1_000;
 export function openRepositories(): Repositories {
   const asked = new Set<History>();
   return {
+    git_links(folder) {
+      const found = locate(folder);
+      if (found === null) return { links: [], objects: [] };
+      return gitLinksOf([...new Set([found.git, found.shared])]);
+    },
     repository(folder) {
       const found = locate(folder);
       if (found === null) return null;

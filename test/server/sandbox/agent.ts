@@ -1,3 +1,5 @@
+import type { TestGate } from "../../helpers.ts";
+
 /** The structured answer of a tool. */
 export type ToolAnswer = Record<string, unknown> & {
   action_id: string;
@@ -5,19 +7,8 @@ export type ToolAnswer = Record<string, unknown> & {
   output: string;
 };
 
-/** A daemon that answers an agent's requests. */
-export interface AgentGate {
-  request: (
-    method: string,
-    path: string,
-    body: unknown,
-    scope: "agent",
-    headers: Record<string, string>,
-  ) => Response | Promise<Response>;
-}
-
 /** An agent that is connected to the daemon's `/mcp`, in a session of its own. */
-export async function connectAgent(gate: AgentGate) {
+export async function connectAgent(gate: TestGate) {
   let session: Record<string, string> = {};
   const send = async (method: string, params: unknown) => {
     const response = await gate.request(
@@ -51,6 +42,6 @@ export async function connectAgent(gate: AgentGate) {
 }
 
 /** Connects an agent. Returns its `run_command`. */
-export async function connect(gate: AgentGate) {
+export async function connect(gate: TestGate) {
   return (await connectAgent(gate)).run;
 }

@@ -81,6 +81,32 @@ test.each(["modules", "modules/later"])("a link in place of %s is new", async (l
   expect(appeared).toEqual([link]);
 });
 
+test("a link through which git would read or write is new, also in a submodule", async () => {
+  const names = ["COMMIT_EDITMSG", "rebase-merge/message", "modules/lib/refs/heads"];
+  const appeared = await appearedBy(module("lib"), (stage) => {
+    for (const name of names) {
+      mkdirSync(dirname(join(stage.root, ".git", name)), { recursive: true });
+      symlinkSync(join(stage.root, "other"), join(stage.root, ".git", name));
+    }
+    symlinkSync("refs/heads/main", join(stage.root, ".git/X_HEAD"));
+  });
+  expect(appeared.toSorted()).toEqual(names.toSorted());
+});
+
+test("an entry of a list of objects is new, and those from before stay", async () => {
+  const list = `${GIT}/objects/info/alternates`;
+  const stay = await appearedBy({ [list]: "/var/empty\n" }, () => {});
+  expect(stay).toEqual([]);
+  const appeared = await appearedBy({ [list]: "/var/empty\n" }, (stage) => {
+    // What the other folder holds is not the command's, and stays.
+    mkdirSync(join(stage.root, "other/info"), { recursive: true });
+    writeFileSync(join(stage.root, "other/info/alternates"), "/var/empty\n");
+    symlinkSync("/var/empty", join(stage.root, "other/link"));
+    stage.write(list, "/var/empty\n../../other\n");
+  });
+  expect(appeared).toEqual(["objects/info/alternates"]);
+});
+
 test("no number of new working trees makes the folder of all of them a new one", async () => {
   const own = { [`${GIT}/worktrees/a/commondir`]: "../.." };
   const appeared = await appearedBy(own, (stage) => {

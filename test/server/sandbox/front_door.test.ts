@@ -56,6 +56,29 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     expect(card.outside).toMatchObject({ reason, earlier: { met: [wall] } });
   });
 
+  test("a link that a command puts into git's folder leads no later git out", async () => {
+    const gate = await createTestGate(sandboxed);
+    const folder = gate.root;
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: folder, encoding: "utf8" });
+    git("init", "-q");
+    gate.write(".git/objects/info/alternates", "/var/empty\n");
+    const run = await connect(gate);
+    const plants = "import os; os.chdir('.git')\n" +
+      "os.symlink('../.env', 'MERGE_MSG'); os.symlink('../made', 'COMMIT_EDITMSG')\n" +
+      "open('objects/info/alternates', 'a').write('../../src\\n')\n";
+    gate.write("src/plant.py", plants);
+    const done = await run("python3 src/plant.py", { wait_ms: 15_000 });
+    expect(done).toMatchObject({ status: "approved", execution: "succeeded" });
+    for (const name of ["MERGE_MSG", "COMMIT_EDITMSG", "alternates"]) {
+      expect(done.message).toContain(name);
+    }
+    expect(readFileSync(join(folder, ".git/objects/info/alternates"), "utf8"))
+      .toBe("/var/empty\n");
+    const author = ["-c", "user.name=x", "-c", "user.email=x@example.com"];
+    git(...author, "commit", "-q", "--allow-empty", "-m", "plain");
+    expect(existsSync(join(folder, "made"))).toBe(false);
+  });
+
   test("a blocked file that the command creates is moved away and told", async () => {
     const gate = await createTestGate(sandboxed);
     const run = await connect(gate);
