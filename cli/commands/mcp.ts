@@ -3,6 +3,7 @@ import { serveStdio } from "../../server/mcp/stdio.ts";
 import { identify, OWN_PID } from "../../server/runtime/processes.ts";
 import { selfWords } from "../../server/runtime/self.ts";
 import { runCommand } from "../../server/runtime/spawn.ts";
+import { WaitingSandbox } from "../../server/runtime/waiting_sandbox.ts";
 import { openConnection } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { userHome } from "../home.ts";
@@ -19,10 +20,11 @@ export function createCommand(io: Io) {
 async function serve(io: Io, project: string | undefined): Promise<void> {
   const stop = new AbortController();
   const stopListening = io.onSignal(() => stop.abort());
+  const waiting = new WaitingSandbox();
   try {
     await serveStdio({
       connect: () => openConnection(io, { scope: "agent" }),
-      run: runCommand,
+      run: (command, order) => runCommand(command, { ...order, waiting }),
       program: () => selfWords(io.env),
       input: io.stdin,
       output: io.stdout,
@@ -38,6 +40,7 @@ async function serve(io: Io, project: string | undefined): Promise<void> {
     });
   } finally {
     stopListening();
+    waiting.close();
   }
 }
 

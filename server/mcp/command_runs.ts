@@ -2,7 +2,7 @@ import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
 import type { ProvedRun } from "../runtime/run_proved.ts";
 import { ownEnvironment } from "../runtime/self.ts";
-import type { SandboxStart } from "../runtime/spawn.ts";
+import type { SandboxStart } from "../runtime/sandboxed_process.ts";
 import { startSandbox } from "../sandbox/start.ts";
 import { openReach } from "../sandbox/reach.ts";
 import type { AskedHost } from "../sandbox/schema.ts";

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { setPriority } from "node:os";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
 import { type ProcessLimits, UsageWatch } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
-import { ownUid } from "./self.ts";
+import { commandShell, type SandboxStart, spawnSandboxed } from "./sandboxed_process.ts";
+import type { WaitingSandbox } from "./waiting_sandbox.ts";
 
 /** How a command line is run. */
 export interface RunOptions {
@@ -25,6 +24,8 @@ export interface RunOptions {
   proved?: ProvedRun;
   /** The sandbox in which the command runs. */
   sandbox?: SandboxStart;
+  /** A sandbox that waits for a command, used if it is the one in which this command runs. */
+  waiting?: WaitingSandbox;
   /** Its input and output, if somebody follows it. */
   streams?: CommandStreams;
 }
@@ -35,22 +36,6 @@ export interface CommandStreams {
   output: Writable;
   /** Null if both of its outputs go into one, in the order of writing. */
   errors: Writable | null;
-}
-
-/** A program that starts another one in a sandbox. */
-export interface SandboxStart {
-  /** The words before those of the other program. */
-  argv: readonly string[];
-  /** The bytes that it reads from its descriptors 3, 4 and so on. */
-  inputs: readonly Uint8Array[];
-  /** The words of the shell that prepares the process and ends with this text, which starts `"$@"`. */
-  outer: (last: string) => readonly string[];
-  /** The words in the sandbox before those of the command. */
-  inside: readonly string[];
-  /** The memory and processes that its processes may use together. */
-  limits: ProcessLimits;
-  /** The environment in the sandbox, from the one that the command would get. */
-  env: (given: Record<string, string | undefined>) => Record<string, string | undefined>;
 }
 
 /** The outcome of a command. */
@@ -85,6 +70,7 @@ export async function runCommand(command: string, options: RunOptions): Promise<
   const ended = options.signal?.aborted
     ? { exit_code: null, error: "Stopped before it began" }
     : await new Run(command, options, buffer).ended;
+  options.waiting?.prepare();
   const { text: output, truncated } = buffer.finish();
   return { ...ended, output, truncated, duration_ms: Math.round(performance.now() - started) };
 }
@@ -149,6 +135,8 @@ class Run {
     if (!stream) return;
     this.#streams.push(stream);
     stream.on("data", (chunk: Uint8Array) => buffer.add(chunk));
+    // The output of a sandbox that waited is paused.
+    stream.resume();
     if (target) stream.pipe(target, { end: false });
     stream.on("error", () => {});
   }
@@ -248,7 +236,7 @@ function spawnShell(command: string, options: RunOptions): ChildProcess {
       windowsVerbatimArguments: true,
     });
   }
-  if (options.sandbox) return spawnSandboxed(command, options, options.sandbox);
+  if (options.sandbox) return spawnWalled(command, options, options.sandbox);
   // The outer shell joins the two streams, so that their lines keep their order.
   return spawn("/bin/sh", ["-c", 'exec "$@" 2>&1', "sh", ...commandShell(), "-c", command], {
     ...shared,
@@ -257,65 +245,26 @@ function spawnShell(command: string, options: RunOptions): ChildProcess {
   });
 }
 
-/** A shell outside prepares the process, one in the sandbox runs the command alone. */
-function spawnSandboxed(
+function spawnWalled(
   command: string,
-  { cwd, env, named_variables, streams }: RunOptions,
+  { cwd, env, named_variables, streams, waiting }: RunOptions,
   sandbox: SandboxStart,
 ): ChildProcess {
-  const [program = "", ...options] = sandbox.outer(
-    `exec "$@"${streams?.errors ? "" : " 2>&1"}`,
-  );
-  const inside = [...sandbox.inside, ...commandShell(), "-c", command];
-  const child = spawn(program, [...options, ...sandbox.argv, ...inside], {
+  const walled = {
     cwd,
     env: sandbox.env(commandEnvironment(env ?? process.env, named_variables)),
-    // Pipes, so that the command gets no file, terminal or socket of whoever follows it.
-    stdio: [
-      streams ? "pipe" : "ignore",
-      ...["pipe", "pipe", ...sandbox.inputs.map(() => "pipe")] as "pipe"[],
-    ],
-    detached: true,
-  });
-  yieldToOthers(child.pid);
+    input: streams !== undefined,
+    joins: !streams?.errors,
+  };
+  const words = [...commandShell(), "-c", command];
+  const ready = streams ? null : waiting?.take(words, sandbox, walled) ?? null;
+  if (ready) return ready;
+  const child = spawnSandboxed(words, sandbox, walled);
   if (streams && child.stdin) {
     child.stdin.on("error", () => {});
     streams.input.pipe(child.stdin);
   }
-  sandbox.inputs.forEach((bytes, at) => {
-    const stream = child.stdio[3 + at] as Writable | null | undefined;
-    // A program that ends early leaves its inputs unread.
-    stream?.on("error", () => {});
-    stream?.end(bytes);
-  });
   return child;
-}
-
-const NICE = 10;
-
-/**
- * Lets other work go first, so that gate can stop a command that starts too much. The kernel bounds
- * the processes of every user but root.
- */
-function yieldToOthers(pid: number | undefined): void {
-  try {
-    if (pid !== undefined && ownUid() === 0) setPriority(pid, NICE);
-  } catch {
-    // It has ended already, or this runtime cannot.
-  }
-}
-
-const BASH = [
-  "/bin/bash",
-  "/usr/bin/bash",
-  "/usr/local/bin/bash",
-  "/run/current-system/sw/bin/bash",
-];
-
-/** The words that start the shell of commands, without the user's settings. */
-export function commandShell(): string[] {
-  const bash = BASH.find((path) => existsSync(path));
-  return bash ? [bash, "--noprofile", "--norc"] : ["/bin/sh"];
 }
 
 function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { arch } from "node:os";
 import { dirname } from "node:path";
 import { ownUid } from "../runtime/self.ts";
-import { commandShell, type SandboxStart } from "../runtime/spawn.ts";
+import { commandShell, type SandboxStart } from "../runtime/sandboxed_process.ts";
 import type { Reach } from "./reach.ts";
 import type { Mount, SandboxLimits, Walls } from "./schema.ts";
 import { seccompFilter } from "./seccomp.ts";
@@ -34,6 +34,7 @@ export function startBehind(
     ],
     outer: (last) => outerShell(walls.limits, last),
     inside: insideOf(walls, reach),
+    waits: reach === null ? waitingShell() : null,
     limits: walls.limits,
     env: (given) => environmentIn(walls, given),
   };
@@ -213,6 +214,12 @@ function insideOf({ limits: { processes } }: Walls, reach: Reach | null): string
     'exec "$@"',
   ];
   return [...shell, "-c", text.join("\n"), "sh"];
+}
+
+/** A shell that reads its commands from its input. */
+function waitingShell(): string[] | null {
+  const dash = DASH.find((path) => existsSync(path));
+  return dash === undefined ? null : [dash];
 }
 
 /** Variables that lead to a service outside, or to a folder that is not there. */

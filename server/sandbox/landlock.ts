@@ -3,7 +3,7 @@ import { arch } from "node:os";
 import { join } from "node:path";
 import type { ConfineOrder } from "../runtime/confine.ts";
 import { selfConfine } from "../runtime/self.ts";
-import type { SandboxStart } from "../runtime/spawn.ts";
+import type { SandboxStart } from "../runtime/sandboxed_process.ts";
 import { environmentIn, isWithin, outerShell, THREADS, toolsIn } from "./bubblewrap.ts";
 import { ownPlaces } from "./own_places.ts";
 import type { Mount, Walls } from "./schema.ts";
@@ -45,6 +45,7 @@ export function startConfined(
     inputs: [new TextEncoder().encode(JSON.stringify(order))],
     outer: (last) => outerShell(walls.limits, last),
     inside: [],
+    waits: null,
     limits: walls.limits,
     env: (given) => ({ ...environmentIn(walls, given), ...ownPlaces(walls) }),
   };

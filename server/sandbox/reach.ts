@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type RelayStart, relayStart } from "../runtime/self.ts";
-import { commandShell } from "../runtime/spawn.ts";
+import { commandShell } from "../runtime/sandboxed_process.ts";
 import { HostProxy, type ProxyOptions } from "./proxy.ts";
 import type { AskedHost, Mount, Walls } from "./schema.ts";
 

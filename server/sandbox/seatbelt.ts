@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { commandShell, type SandboxStart } from "../runtime/spawn.ts";
+import { commandShell, type SandboxStart } from "../runtime/sandboxed_process.ts";
 import { environmentIn, isWithin, toolsIn } from "./bubblewrap.ts";
 import { ownPlaces } from "./own_places.ts";
 import type { Mount, Walls } from "./schema.ts";
@@ -28,6 +28,7 @@ export function startByProfile(
       "sh",
     ],
     inside: [],
+    waits: null,
     limits: walls.limits,
     env: (given) => ({ ...environmentIn(walls, given), ...ownPlaces(walls) }),
   };

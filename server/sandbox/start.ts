@@ -1,4 +1,4 @@
-import type { SandboxStart } from "../runtime/spawn.ts";
+import type { SandboxStart } from "../runtime/sandboxed_process.ts";
 import { startBehind } from "./bubblewrap.ts";
 import { startConfined } from "./landlock.ts";
 import type { Reach } from "./reach.ts";

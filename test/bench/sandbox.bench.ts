@@ -3,8 +3,23 @@ import { World } from "../e2e/world.ts";
 import { findEngine } from "../../server/sandbox/engine.ts";
 import { compare, quantile, report } from "./figures.ts";
 
-const ROUNDS = 150;
+const ROUNDS = 100;
 const WARM_UP = 15;
+/** A real process on both sides: a program, and a shell, because `eval` is never proved. */
+const TRUE = [
+  { name: "true, a program", command: "/usr/bin/true" },
+  { name: "true in a shell", command: "eval true" },
+];
+/**
+ * The folders in which the commands of a row run, in turns. gate builds a sandbox ahead only when the
+ * same one was needed twice in a row, so that folders in turns always need a new one.
+ */
+const SANDBOXES = [
+  ["built ahead", ["."]],
+  ["built for it", [".", "src"]],
+] as const;
+/** Before each command. An agent reads and thinks for longer. */
+const PAUSE_MS = 100;
 /** Two builds of C files: one that ends in a moment, and one of the length of real ones. */
 const BUILDS = [
   { name: "short build", sources: 30, rounds: 25 },
@@ -13,7 +28,10 @@ const BUILDS = [
 /** Long enough that both answers hold the outcome. */
 const WAIT_MS = 120_000;
 
-/** Times a command over MCP in the sandbox and outside it, in turns: `true`, a shell, and a build. */
+/**
+ * Times a command over MCP in the sandbox and outside it, in turns: `true` without a process, as a
+ * program and in a shell, and two builds.
+ */
 export async function bench(): Promise<void> {
   const engine = await findEngine({ confine: null });
   if (engine === null) throw new Error("this machine has no sandbox engine");
@@ -24,16 +42,18 @@ export async function bench(): Promise<void> {
       await connect(worlds[1], { mode: "always" }),
     ];
     const run = { bare, walled };
-    // Outside, gate answers this one without any process.
-    const proved = await inTurns("true", "true", run, ROUNDS);
-    compare("added to no process, fastest", proved.fastest, { most: 10, unit: "ms" });
-    // `eval` is never proved, so that a shell runs on both sides.
-    const added = await inTurns("true in a shell", "eval true", run, ROUNDS);
-    compare("added by the sandbox, fastest", added.fastest, { most: 10, unit: "ms" });
-    compare("added by the sandbox, median", added.more, { most: 10, unit: "ms" });
+    // Outside, gate answers this one without any process, so this is more than a sandbox adds.
+    await inTurns("true without a process", "true", run, { rounds: ROUNDS });
+    for (const { name, command } of TRUE) {
+      for (const [kind, folders] of SANDBOXES) {
+        const added = await inTurns(`${name}, ${kind}`, command, run, { rounds: ROUNDS, folders });
+        compare("added by the sandbox, fastest", added.fastest, { most: 10, unit: "ms" });
+        compare("added by the sandbox, median", added.more, { most: 10, unit: "ms" });
+      }
+    }
     for (const { name, sources, rounds } of BUILDS) {
       const command = `make -s clean && make -s -j2 MANY=${sources}`;
-      const build = await inTurns(name, command, run, rounds, 1);
+      const build = await inTurns(name, command, run, { rounds, warm_up: 1 });
       compare(`${name}, medians of ${rounds} runs each`, build.ratio, { most: 1.05, unit: "x" });
     }
     await Promise.all([bare.close(), walled.close()]);
@@ -90,15 +110,20 @@ async function inTurns(
   name: string,
   command: string,
   { bare, walled }: { bare: Client; walled: Client },
-  rounds: number,
-  warm_up = WARM_UP,
+  { rounds, warm_up = WARM_UP, folders = ["."] }: {
+    rounds: number;
+    warm_up?: number;
+    folders?: readonly string[];
+  },
 ): Promise<{ more: number; fastest: number; ratio: number }> {
   const times = { bare: [] as number[], walled: [] as number[] };
   for (let round = 0; round < rounds + warm_up; round++) {
     const order = round % 2 === 0 ? ["bare", "walled"] as const : ["walled", "bare"] as const;
+    const cwd = folders[round % folders.length]!;
     for (const side of order) {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       const client = side === "bare" ? bare : walled;
-      const elapsed = await timeRun(client, command, side === "walled");
+      const elapsed = await timeRun(client, { command, cwd }, side === "walled");
       if (round >= warm_up) times[side].push(elapsed);
     }
   }
@@ -109,11 +134,15 @@ async function inTurns(
   return { more: inside - outside, fastest, ratio: inside / outside };
 }
 
-async function timeRun(client: Client, command: string, isWalled: boolean): Promise<number> {
+async function timeRun(
+  client: Client,
+  { command, cwd }: { command: string; cwd: string },
+  isWalled: boolean,
+): Promise<number> {
   const started = performance.now();
   const answer = await client.callTool({
     name: "run_command",
-    arguments: { command, wait_ms: WAIT_MS },
+    arguments: { command, cwd, wait_ms: WAIT_MS },
   });
   const elapsed = performance.now() - started;
   const { exit_code, decision } = answer.structuredContent as {

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { setPriority } from "node:os";
+import type { Writable } from "node:stream";
+import type { ProcessLimits } from "./process_limits.ts";
+import { ownUid } from "./self.ts";
+
+/** A program that starts another one in a sandbox. */
+export interface SandboxStart {
+  /** The words before those of the other program. */
+  argv: readonly string[];
+  /** The bytes that it reads from its descriptors 3, 4 and so on. */
+  inputs: readonly Uint8Array[];
+  /** The words of the shell that prepares the process and ends with this text, which starts `"$@"`. */
+  outer: (last: string) => readonly string[];
+  /** The words in the sandbox before those of the command. */
+  inside: readonly string[];
+  /** The words of a shell that can wait in the sandbox for its commands; null if none can. */
+  waits: readonly string[] | null;
+  /** The memory and processes that its processes may use together. */
+  limits: ProcessLimits;
+  /** The environment in the sandbox, from the one that the command would get. */
+  env: (given: Record<string, string | undefined>) => Record<string, string | undefined>;
+}
+
+/** How a program is started in a sandbox. */
+export interface SandboxedOptions {
+  cwd: string;
+  /** The environment in the sandbox. */
+  env: Record<string, string | undefined>;
+  /** Whether it has an input. */
+  input: boolean;
+  /** Whether its errors go into its output, in the order of writing. */
+  joins: boolean;
+}
+
+/** Starts a program in a sandbox: a shell outside prepares the process, and becomes the sandbox. */
+export function spawnSandboxed(
+  words: readonly string[],
+  sandbox: SandboxStart,
+  { cwd, env, input, joins }: SandboxedOptions,
+): ChildProcess {
+  const [program = "", ...options] = sandbox.outer(`exec "$@"${joins ? " 2>&1" : ""}`);
+  const child = spawn(program, [...options, ...sandbox.argv, ...sandbox.inside, ...words], {
+    cwd,
+    env,
+    // Pipes, so that the command gets no file, terminal or socket of whoever follows it.
+    stdio: [
+      input ? "pipe" : "ignore",
+      ...["pipe", "pipe", ...sandbox.inputs.map(() => "pipe")] as "pipe"[],
+    ],
+    detached: true,
+  });
+  yieldToOthers(child.pid);
+  sandbox.inputs.forEach((bytes, at) => {
+    const stream = child.stdio[3 + at] as Writable | null | undefined;
+    // A program that ends early leaves its inputs unread.
+    stream?.on("error", () => {});
+    stream?.end(bytes);
+  });
+  return child;
+}
+
+const NICE = 10;
+
+/**
+ * Lets other work go first, so that gate can stop a command that starts too much. The kernel bounds
+ * the processes of every user but root.
+ */
+function yieldToOthers(pid: number | undefined): void {
+  try {
+    if (pid !== undefined && ownUid() === 0) setPriority(pid, NICE);
+  } catch {
+    // It has ended already, or this runtime cannot.
+  }
+}
+
+const BASH = [
+  "/bin/bash",
+  "/usr/bin/bash",
+  "/usr/local/bin/bash",
+  "/run/current-system/sw/bin/bash",
+];
+
+/** The words that start the shell of commands, without the user's settings. */
+export function commandShell(): string[] {
+  const bash = BASH.find((path) => existsSync(path));
+  return bash ? [bash, "--noprofile", "--norc"] : ["/bin/sh"];
+}
