@@ -34,8 +34,6 @@ interface Failed {
   next: string | null;
 }
 
-/** A report of this age is still current: the checks read every database completely. */
-const FRESH_MS = 10_000;
 const LIMIT_MS = 120_000;
 
 /**
@@ -47,6 +45,7 @@ export class Doctor {
   readonly #ending = new AbortController();
   #state: DoctorState = { checked_at: null, report: null };
   #running: Promise<DoctorState> | null = null;
+  #next: Promise<DoctorState> | null = null;
   #repairing: Promise<Outcome> | null = null;
 
   constructor(options: DoctorOptions) {
@@ -58,13 +57,21 @@ export class Doctor {
     return this.#state;
   }
 
-  /** Runs the checks, unless a report of the last seconds is there. @throws GateError */
+  /**
+   * Runs the checks. Callers who ask while they run share one more run, because the present one may
+   * have looked before what they changed. @throws GateError
+   */
   check(caller: Caller): Promise<DoctorState> {
     requireReviewer(caller, "run the checks", "gate doctor");
-    const { checked_at } = this.#state;
-    const age = checked_at === null ? Infinity : this.#now() - Date.parse(checked_at);
-    if (age >= 0 && age < FRESH_MS) return Promise.resolve(this.#state);
-    return this.#running ??= this.#run().finally(() => this.#running = null);
+    if (this.#running === null) return this.#start();
+    return this.#next ??= this.#running.catch(() => {}).then(() => {
+      this.#next = null;
+      return this.#start();
+    });
+  }
+
+  #start(): Promise<DoctorState> {
+    return this.#running = this.#run().finally(() => this.#running = null);
   }
 
   /**
@@ -118,7 +125,7 @@ export class Doctor {
   /** Ends what runs. */
   async close(): Promise<void> {
     this.#ending.abort();
-    await Promise.allSettled([this.#running, this.#repairing]);
+    await Promise.allSettled([this.#running, this.#next, this.#repairing]);
   }
 
   async #run(): Promise<DoctorState> {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,6 +8,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { sendSignal } from "../../server/runtime/process_list.ts";
 import { identify } from "../../server/runtime/processes.ts";
+import { type ClaudeOptions, startFakeClaude } from "./fake_claude.ts";
 import { Stage, until } from "./stage.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -41,61 +41,14 @@ afterAll(async () => {
   rmSync(person, { recursive: true, force: true });
 });
 
-interface ClaudeOptions {
-  status?: string;
-  cwd?: string;
-  model?: string;
-  project?: string;
-  session_id?: string;
-  /** The person's first request. */
-  asks?: string;
-  /** Starts a child with these words that listens on a port. */
-  listens?: string;
-}
+type Claude = Partial<Omit<ClaudeOptions, "person" | "folder">> & { project?: string };
 
-/** A process that calls itself `claude`, with the files that Claude Code keeps for its sessions. */
-async function startClaude(options: ClaudeOptions = {}) {
-  const { status = "busy", model = "opus", project = "my-app", session_id = id } = options;
-  const folder = join(stage.folder, project);
-  const code = "require('net').createServer().listen(0, '127.0.0.1'); console.log(process.pid)";
-  const mark = { CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: session_id };
-  const env = { PATH: process.env["PATH"], CODE: code, WORD: options.listens, ...mark };
-  const script = options.listens === undefined
-    ? "echo 0; exec -a claude sleep 1000"
-    : 'node -e "$CODE" -- "$WORD" & exec -a claude sleep 1000';
-  const child = spawn("bash", ["-c", script], { cwd: folder, env });
-  const pid = child.pid!;
-  started.push(pid);
-  const [said] = await once(child.stdout, "data");
-  if (options.listens !== undefined) started.push(Number(String(said)));
-  const cwd = options.cwd ?? folder;
-  const home = join(person, ".claude");
-  const procStart = identify(pid)!.start_time.split(":").at(-1);
-  const registered = (now: string) =>
-    write(join(home, "sessions", `${pid}.json`), {
-      ...{ pid, sessionId: session_id, version: "2.1.328", status: now, cwd },
-      ...{ startedAt: Date.now(), procStart },
-      ...now === "waiting" ? { waitingFor: "user answer" } : {},
-    });
-  registered(status);
-  const usage = { input_tokens: 3, output_tokens: 42, cache_read_input_tokens: 15_000 };
-  const content = [{ type: "tool_use", id: "t", name: "Bash", input: {} }];
-  const message = { id: "m1", model, usage, content };
-  if (cwd.length < 200) {
-    const timestamp = new Date().toISOString();
-    const asked = { type: "user", timestamp, message: { role: "user", content: options.asks } };
-    write(
-      join(home, "projects", cwd.replaceAll(/[^A-Za-z0-9]/g, "-"), `${session_id}.jsonl`),
-      ...options.asks === undefined ? [] : [asked],
-      { type: "assistant", requestId: "r", timestamp, message },
-    );
-  }
-  return { child, pid, registered };
-}
-
-function write(path: string, ...lines: object[]): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+/** Starts a fake Claude Code in a project, `my-app` without a choice. */
+async function startClaude({ project = "my-app", ...options }: Claude = {}) {
+  const place = { person, folder: join(stage.folder, project) };
+  const claude = await startFakeClaude({ session_id: id, ...place, ...options });
+  started.push(...claude.pids);
+  return claude;
 }
 
 const cardOf = (page: Page, session = id) =>
@@ -118,10 +71,10 @@ const widthOver = (page: Page) =>
 /** Tells a rate limit to gate as Claude Code's status line does. */
 function tellLimits(used: number): void {
   const resets_at = Math.round(Date.now() / 1000) + 3 * 3600 + 60;
-  write(join(stage.folder, "home", "run", "status-line-claude-code.json"), {
-    at: Date.now(),
-    rate_limits: { five_hour: { used_percentage: used, resets_at } },
-  });
+  const file = join(stage.folder, "home", "run", "status-line-claude-code.json");
+  const rate_limits = { five_hour: { used_percentage: used, resets_at } };
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, JSON.stringify({ at: Date.now(), rate_limits }));
 }
 
 test("a card tells what an agent does and uses, and follows its state", async () => {

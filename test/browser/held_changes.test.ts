@@ -3,10 +3,8 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { policyTemplate } from "../../server/policy/templates.ts";
-import { readToken } from "../../server/auth/tokens.ts";
 import { engineOnce, findEngine } from "../../server/sandbox/engine.ts";
 import { connect } from "../server/sandbox/agent.ts";
-import type { TestGate } from "../helpers.ts";
 import { headline, settled, Stage } from "./stage.ts";
 
 const ENGINE = await findEngine({ confine: null });
@@ -24,7 +22,7 @@ describe.runIf(ENGINE !== null)("the changes of a command that worked on a copy"
       sandbox: { ...balanced.sandbox, mode: "review" },
     });
     for (const name of ["a", "b", "c"]) stage.write(`src/${name}.txt`, `old ${name}\n`);
-    run = await connect({ request: requestOf(stage) } as unknown as TestGate);
+    run = await connect(stage.agentOf("my-app"));
   });
   afterAll(() => stage?.close());
 
@@ -93,23 +91,4 @@ async function approve(page: Page): Promise<void> {
   await page.locator(".end-mark").scrollIntoViewIfNeeded();
   await settled(page);
   await page.getByRole("button", { name: "Approve", exact: true }).click();
-}
-
-/** Requests with the agent's token, answered by the whole daemon. */
-function requestOf(stage: Stage) {
-  return async (
-    method: string,
-    path: string,
-    body: unknown,
-    _scope: "agent",
-    headers: Record<string, string>,
-  ) =>
-    await fetch(`${stage.gate.url}${path}?project=my-app`, {
-      method,
-      headers: {
-        ...headers,
-        authorization: `Bearer ${await readToken(join(stage.folder, "home"), "agent")}`,
-      },
-      body: JSON.stringify(body),
-    });
 }

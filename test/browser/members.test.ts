@@ -6,6 +6,7 @@ import { readToken } from "../../server/auth/tokens.ts";
 import type { AuditEvent } from "../../server/evidence/schema.ts";
 import { createInvitation } from "../../server/proof/invitation.ts";
 import { enrol, prove, type Send, withPassphrase } from "../server/proof/person.ts";
+import { setPassphrase as setFirst } from "./own_key.ts";
 import { headline, settled, Stage, until } from "./stage.ts";
 
 const owner = withPassphrase();
@@ -49,15 +50,8 @@ async function logIn(id: string): Promise<Page> {
   return page;
 }
 
-async function setPassphrase(page: Page, passphrase: string): Promise<void> {
-  await page.getByRole("dialog", { name: "Set a key of your own" }).waitFor();
-  await page.keyboard.type(passphrase);
-  await page.keyboard.press("Tab");
-  await page.keyboard.type(passphrase);
-  await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
-  await page.locator("dialog").waitFor({ state: "detached" });
-}
+const setPassphrase = (page: Page, passphrase: string) =>
+  setFirst(page, passphrase, "Set a key of your own");
 
 const onDisk = () => existsSync(join(stage.folder, "my-app", "src/both.ts"));
 

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { CDPSession, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AuditEvent } from "../../server/evidence/schema.ts";
 import { Impostor } from "../impostor.ts";
+import { addAuthenticator, setPassphrase as setFirst } from "./own_key.ts";
 import { headline, settled, Stage, until } from "./stage.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -20,16 +21,7 @@ afterEach(async () => {
   await stage.close();
 });
 
-/** Sets a passphrase in the dialog of the first run, with the keyboard alone. */
-async function setPassphrase(page: Page): Promise<void> {
-  await page.getByRole("dialog", { name: "Show that it is you who approves" }).waitFor();
-  await page.keyboard.type(PASSPHRASE);
-  await page.keyboard.press("Tab");
-  await page.keyboard.type(PASSPHRASE);
-  await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Unlocked: lock" }).waitFor();
-  await page.locator("dialog").waitFor({ state: "detached" });
-}
+const setPassphrase = (page: Page) => setFirst(page, PASSPHRASE);
 
 async function approvalEvent(): Promise<AuditEvent> {
   const { events } = await stage.api("GET", "/api/audit/export?format=json");
@@ -652,22 +644,6 @@ function watchProgress(page: Page): Promise<string | null> {
       new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
     })
   );
-}
-
-async function addAuthenticator(page: Page) {
-  const session: CDPSession = await page.context().newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport: "internal",
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return { session, authenticatorId };
 }
 
 async function axe(page: Page, name: string): Promise<string[]> {

@@ -14,6 +14,7 @@ import type { Session } from "../../server/sessions/schema.ts";
 import type { Daemon } from "../../server/daemon.ts";
 import { startGate, type StartOptions } from "../../server/start.ts";
 import { decideByToken, freePort } from "../e2e/world.ts";
+import type { AgentGate } from "../server/sandbox/agent.ts";
 import { SessionKeys } from "../session_keys.ts";
 import { openChromium } from "./chromium.ts";
 import { type RunningGate, startExecutable } from "./executable.ts";
@@ -164,6 +165,20 @@ export class Stage {
     const answer = await (await this.#keys.note(response)).json();
     if (!response.ok) throw new Error(`${response.status}: ${JSON.stringify(answer)}`);
     return answer;
+  }
+
+  /** Requests with the agent's token, answered by the whole daemon. */
+  agentOf(project: string): AgentGate {
+    const request: AgentGate["request"] = async (method, path, body, scope, headers) =>
+      await fetch(`${this.gate.url}${path}?project=${project}`, {
+        method,
+        headers: {
+          ...headers,
+          authorization: `Bearer ${await readToken(join(this.folder, "home"), scope)}`,
+        },
+        body: JSON.stringify(body),
+      });
+    return { request };
   }
 
   /** Opens a page through a login link, as a person does. */

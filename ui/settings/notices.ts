@@ -18,12 +18,14 @@ export function openNotices(): void {
 }
 
 /** Asks the browser for the permission. Returns whether it gave it. */
-export async function startNotices(): Promise<boolean> {
-  if (!("Notification" in globalThis)) return false;
-  if (await Notification.requestPermission() !== "granted") return false;
+export async function permitNotices(): Promise<boolean> {
+  return "Notification" in globalThis && await Notification.requestPermission() === "granted";
+}
+
+/** Shows notifications from now on, in later pages of this browser too. */
+export function startNotices(): void {
   localStorage.setItem(NAME, "on");
   openNotices();
-  return true;
 }
 
 /** Shows no more notifications. */

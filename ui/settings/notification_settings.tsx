@@ -14,7 +14,7 @@ import { announce } from "../parts/toast.tsx";
 import { count } from "../parts/words.ts";
 import { api, explain, unwrap } from "../state/client.ts";
 import { useLive } from "../state/live.ts";
-import { isNotifying, openNotices, startNotices, stopNotices } from "./notices.ts";
+import { isNotifying, openNotices, permitNotices, startNotices, stopNotices } from "./notices.ts";
 import { ReceiverForm } from "./receiver_form.tsx";
 
 /** Where gate tells people about held actions: this browser, and the receivers in force. */
@@ -83,11 +83,17 @@ function tell(text: string, tone: "ok" | "danger"): void {
   announce({ text, tone }, null);
 }
 
+let turns = 0;
+
 async function turn(box: HTMLInputElement): Promise<void> {
+  const own = ++turns;
   if (!box.checked) return stopNotices();
-  const isOn = await startNotices();
-  box.checked = isOn;
-  if (!isOn) tell("The browser does not permit notifications of this page.", "danger");
+  const isPermitted = await permitNotices();
+  // The person may have turned the box off while the browser asked.
+  if (own !== turns) return;
+  box.checked = isPermitted;
+  if (isPermitted) startNotices();
+  else tell("The browser does not permit notifications of this page.", "danger");
 }
 
 /** Runs one task at a time, tells its outcome, and says whether it went well. */

@@ -65,6 +65,13 @@ export class Scene {
     return await this.card(await this.stage.hold(`${this.name()}.ts`, content));
   }
 
+  /** Rejects the action of the open card, by its keys or buttons. */
+  async reject(action: Pick<Action, "id">): Promise<void> {
+    await this.hand.press(this.button("Reject"), "r");
+    await this.hand.press(this.page.locator(".decision button[type=submit]"), "Enter");
+    await this.becomes(action, "rejected");
+  }
+
   button(name: string | RegExp, within: Page | Locator = this.page): Locator {
     return within.getByRole("button", typeof name === "string" ? { name, exact: true } : { name })
       .first();

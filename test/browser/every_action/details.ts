@@ -14,7 +14,7 @@ export const DETAILS: Deed[] = [
     "compare with what was approved last",
     { "card/context": ["Compare with the version that a person approved last"] },
     async (scene) => {
-      const { hand, button, page } = use(scene);
+      const { hand, page } = use(scene);
       const name = `${scene.name()}.ts`;
       const before = await scene.stage.hold(name, "1\n");
       await scene.stage.api("POST", `/api/actions/${before.id}/approve?project=my-app`, {});
@@ -22,9 +22,7 @@ export const DETAILS: Deed[] = [
       const action = await scene.card(await scene.stage.hold(name, "1\n2\n"));
       await hand.press(page.locator("summary", { hasText: "Compare with the version" }));
       await page.locator(".context .diff").waitFor();
-      await hand.press(button("Reject"), "r");
-      await hand.press(page.locator(".decision button[type=submit]"), "Enter");
-      await scene.becomes(action, "rejected");
+      await scene.reject(action);
     },
   ),
   deed(
@@ -100,14 +98,12 @@ export const DETAILS: Deed[] = [
     "unfold a long command",
     { "card/command": ["Show …"] },
     async (scene) => {
-      const { hand, button, page } = use(scene);
+      const { hand, page } = use(scene);
       const words = Array.from({ length: 120 }, (_, at) => `line ${at};`).join(" ");
       const command = `true && python3 -c '${words}'`;
       const action = await scene.card(await scene.stage.submit("run_command", { command }));
       await hand.press(page.locator("summary", { hasText: /more characters?$/ }).first());
-      await hand.press(button("Reject"), "r");
-      await hand.press(page.locator(".decision button[type=submit]"), "Enter");
-      await scene.becomes(action, "rejected");
+      await scene.reject(action);
     },
   ),
   deed(
@@ -115,16 +111,14 @@ export const DETAILS: Deed[] = [
     "unfold the files that a command deletes",
     { "card/command": ["Show … more"] },
     async (scene) => {
-      const { hand, button, page } = use(scene);
+      const { hand, page } = use(scene);
       const folder = scene.name("build");
       for (let n = 10; n < 22; n++) scene.stage.write(`${folder}/part-${n}.js`, "x");
       const command = `rm -rf ${folder}`;
       const action = await scene.card(await scene.stage.submit("run_command", { command }));
       await hand.press(page.locator("summary", { hasText: /^Show 8 more$/ }));
       await scene.see(`${folder}/part-21.js`);
-      await hand.press(button("Reject"), "r");
-      await hand.press(page.locator(".decision button[type=submit]"), "Enter");
-      await scene.becomes(action, "rejected");
+      await scene.reject(action);
     },
   ),
   deed(

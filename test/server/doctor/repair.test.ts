@@ -63,6 +63,18 @@ test("a second repair is refused while one runs, and not afterwards", async () =
   expect(started).toHaveLength(2);
 });
 
+test("callers who ask while the checks run share one later run", async () => {
+  const { doctor, finish, started } = await open();
+  const first = doctor.check(reviewer);
+  const later = [doctor.check(reviewer), doctor.check(reviewer)];
+  await expect.poll(() => started.length).toBe(1);
+  finish({ ok: true, version: "1", findings: [] });
+  await Promise.all([first, ...later]);
+  expect(started).toHaveLength(2);
+  await doctor.check(reviewer);
+  expect(started).toHaveLength(3);
+});
+
 test("the command gets no variable that the config names as a secret", async () => {
   const config = GlobalConfig.parse({
     storage: { url: "https://ledgers.example.com", authTokenEnv: "TOKEN" },

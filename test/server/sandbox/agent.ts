@@ -1,5 +1,3 @@
-import type { TestGate } from "../../helpers.ts";
-
 /** The structured answer of a tool. */
 export type ToolAnswer = Record<string, unknown> & {
   action_id: string;
@@ -7,8 +5,19 @@ export type ToolAnswer = Record<string, unknown> & {
   output: string;
 };
 
+/** A daemon that answers an agent's requests. */
+export interface AgentGate {
+  request: (
+    method: string,
+    path: string,
+    body: unknown,
+    scope: "agent",
+    headers: Record<string, string>,
+  ) => Response | Promise<Response>;
+}
+
 /** An agent that is connected to the daemon's `/mcp`, in a session of its own. */
-export async function connectAgent(gate: TestGate) {
+export async function connectAgent(gate: AgentGate) {
   let session: Record<string, string> = {};
   const send = async (method: string, params: unknown) => {
     const response = await gate.request(
@@ -42,6 +51,6 @@ export async function connectAgent(gate: TestGate) {
 }
 
 /** Connects an agent. Returns its `run_command`. */
-export async function connect(gate: TestGate) {
+export async function connect(gate: AgentGate) {
   return (await connectAgent(gate)).run;
 }
