@@ -27,7 +27,6 @@ const MODEL = "no language model was started";
 const TEN = "the service answers ten requests in three hours, and others came first";
 const NO_RULE = "no rule says what is right";
 const GUESSED = "numbers are not compared with each other";
-const SPENT = "the race of the bill payments had spent the balance";
 
 const found = (name: string, pattern: RegExp): Hole => ({ name, found: pattern });
 const missed = (name: string, why: string): Hole => ({ name, found: null, missed: why });
@@ -70,7 +69,7 @@ export const HOLES: Record<string, Documented> = {
       found("3 No amount validation", /^zero_amount POST \/transfer/),
       found("3 Negative amount transfers possible", /^negative_amount POST \/transfer/),
       missed("3 No transaction limits", NO_RULE),
-      missed("3 Race conditions in transfers and balance updates", SPENT),
+      found("3 Race conditions in transfers and balance updates", /^spend_race POST \/transfer/),
       found("3 Transaction history information disclosure", /^foreign_value GET \/transactions/),
       found("3 No validation on recipient accounts", /^unknown_recipient POST \/transfer/),
       found("4 Unrestricted file upload", /^page_as_picture POST \/upload/),
@@ -94,7 +93,7 @@ export const HOLES: Record<string, Documented> = {
       unseen("7 Plaintext storage of card details", STORED),
       found("7 No validation on card limits", /^negative_amount POST .*virtual-cards\/create/),
       found("7 BOLA in card operations", /^foreign_value POST .*toggle-freeze/),
-      missed("7 Race conditions in balance updates", SPENT),
+      missed("7 Race conditions in balance updates", NOT_NAMED),
       found("7 Card detail information disclosure", /^secrets_shown GET .*virtual-cards/),
       missed("7 No transaction verification", NO_RULE),
       unseen("7 Lack of card activity monitoring", SOURCE),
@@ -207,7 +206,7 @@ export const HOLES: Record<string, Documented> = {
       missed("3 Reflected XSS (search)", "the document does not name the parameter"),
       unseen("4 Session hijacking", SOURCE),
       unseen("5 Weak password storage", STORED),
-      missed("6 Exposed database download", "the bytes of a file are not read"),
+      found("6 Exposed database download", /^secrets_shown GET \/download\/db/),
       found("7 No rate limiting", /^login_limit POST \/login/),
       unseen("8 CSRF", BROWSER),
     ],
@@ -228,7 +227,7 @@ export const HOLES: Record<string, Documented> = {
       found("1.3 list the addresses of another", /^foreign_value GET .*\/addresses$/),
       found("1.4 create an address for another", /^foreign_\w+ POST .*\/addresses$/),
       found("1.5 update an address of another", /^foreign_\w+ PUT .*\/addresses\//),
-      missed("1.6 delete an address of another", "one address alone cannot be read"),
+      found("1.6 delete an address of another", /^foreign_record DELETE .*\/addresses\//),
       found("1.7 list the cards of another", /^foreign_value GET .*\/credit-cards$/),
       found("1.8 create a card for another", /^foreign_\w+ POST .*\/credit-cards$/),
       found("1.9 update a card of another", /^foreign_\w+ PUT .*\/credit-cards\//),

@@ -151,6 +151,11 @@ export const JUDGED: Record<string, Row[]> = {
   "Security Vulnerability Lab": [
     [/^sql_injection/, "true", "documented: the text is pasted into the query"],
     [/^good_case GET/, "true", "the document promises 200 alone, and the code redirects"],
+    [
+      /^double_submit POST \/signup/,
+      "true",
+      "two at once insert the same user, which becomes a 500",
+    ],
     LIMIT,
     LEAK,
     ...CRASHES,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { execs, folder, tool } from "../cli/scenario/harness.ts";
+import { execs, folder } from "../cli/scenario/harness.ts";
 import {
   installServers,
   missingHttpbin,
@@ -8,6 +8,7 @@ import {
   startHttpbin,
   startServer,
 } from "./servers.ts";
+import { runTool } from "./tool.ts";
 
 /**
  * Runs the scenario tool against public servers with known bugs. Without the registry every test is
@@ -63,7 +64,7 @@ async function run(url: string, ...argv: string[]) {
 
 async function runWith(document: object, url: string, ...argv: string[]) {
   const cwd = folder({ "openapi.json": document });
-  const { code, stdout } = await tool(
+  const { code, stdout } = await runTool(
     cwd,
     ...["run", "--target", url, "--output", "json", "--driver", "playbook"],
     ...(argv.includes("--scenarios") ? [] : ["--spec", "openapi.json", "--depth", "aggressive"]),

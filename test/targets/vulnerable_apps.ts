@@ -5,11 +5,13 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Execution, Finding, Scenario } from "../../cli/scenario/schema.ts";
-import { folder, tool } from "../cli/scenario/harness.ts";
+import { folder } from "../cli/scenario/harness.ts";
 import { HOLES } from "./documented_holes.ts";
 import { JUDGED, judgementOf } from "./judged.ts";
 import { comparePeers, type PeerRow } from "./peers.ts";
 import { type Measured, resultsOf } from "./results.ts";
+import { EXECUTABLE, runTool } from "./tool.ts";
+import { measureTwin, TWIN_NAMES, type TwinRow } from "./twins.ts";
 
 /**
  * Measures the tool on applications that run already: vulnerable ones, whose documented holes it
@@ -60,7 +62,7 @@ function loginsOf({ start, as = [], as_value = [] }: Running): string[] {
 async function measure(at: Running): Promise<Run> {
   const logins = loginsOf(at);
   const spec = at.spec === undefined ? [] : ["--spec", at.spec];
-  const { stdout } = await tool(
+  const { stdout } = await runTool(
     folder(),
     "run",
     "--target",
@@ -99,6 +101,20 @@ function emptyPasses({ executions }: Run): number {
 const LEAST = 6;
 const measured: Measured[] = [];
 const peers: PeerRow[] = [];
+const twins: TwinRow[] = [];
+
+test.each(TWIN_NAMES)("twin: %s", async (name) => {
+  const row = await measureTwin(name);
+  twins.push(row);
+  console.table([row]);
+  const { missed, stray, guarded, unlike } = row;
+  expect({ missed, stray, guarded, unlike }).toEqual({
+    missed: [],
+    stray: [],
+    guarded: [],
+    unlike: [],
+  });
+}, 300_000);
 
 describe.skipIf(path === undefined)("applications of other authors", () => {
   test.each(Object.entries(running))("%s", async (name, at) => {
@@ -155,6 +171,6 @@ afterAll(() => {
   if (measured.length < LEAST) return;
   writeFileSync(
     fileURLToPath(new URL("./RESULTS.md", import.meta.url)),
-    resultsOf(measured, peers, apps),
+    resultsOf({ measured, peers, twins, executable: EXECUTABLE !== undefined }, apps),
   );
 });

@@ -19,6 +19,7 @@ import {
   identityOf,
   isEmptyList,
   isListed,
+  objectsOf,
   recordsOf,
   saysTheSame,
 } from "./compare.ts";
@@ -384,6 +385,9 @@ function wrongBody(step: PlaybookStep, exchange: HttpExchange, seen: Seen): stri
   if (step.hides !== undefined && showsRecord(body, seen.fill(step.hides))) {
     return `shows the record ${seen.fill(step.hides)}`;
   }
+  if (step.keeps !== undefined && !holdsValue(body, seen.fill(step.keeps))) {
+    return `does not show the record ${seen.fill(step.keeps)}`;
+  }
   const leak = leakOf({ mode: "http", forbidden: step.forbidden }, exchange);
   if (leak) return `was answered ${exchange.status}, but ${leak}`;
   if (step.unchanged) {
@@ -398,6 +402,16 @@ function showsRecord(body: string, encoded: string): boolean {
   const ids = (recordsOf(body) ?? []).map(identityOf);
   return ids.some((id) =>
     encodeURIComponent(id.replace(/^"(.*)"$/, "$1").toWellFormed()) === encoded
+  );
+}
+
+/** True where a member of any object has this value, whatever its name is. */
+function holdsValue(body: string, encoded: string): boolean {
+  return objectsOf(body).some((one) =>
+    Object.values(one).some((value) =>
+      ["string", "number"].includes(typeof value) &&
+      encodeURIComponent(String(value).toWellFormed()) === encoded
+    )
   );
 }
 

@@ -66,6 +66,8 @@ export const PlaybookStep = z.looseObject({
   status_as: z.string().optional(),
   /** The id of a record that the list must not show, URL-encoded; may contain `{{name}}`. */
   hides: z.string().optional(),
+  /** The id of a record that the answer must show, URL-encoded; may contain `{{name}}`. */
+  keeps: z.string().optional(),
   forbidden: Forbidden.optional(),
   /** Members that must be equal to those in the answer to an earlier step. */
   unchanged: z.object({ since: z.string(), members: z.array(z.string()) }).optional(),

@@ -45,8 +45,16 @@ const PROMPT = /"system_?(?:prompt|message|instructions?)"\s*:\s*"(?:[^"\\]|\\.)
 /** Values that stand for a secret, or describe a field. */
 const MASKED = /^"?(\*+|x+|hidden|redacted|string|null|updated\.?|required|\[.*\])"?$/i;
 
-/** A password, a hash, a card code or a PIN in a JSON answer, in words; null without one. */
+/** The first bytes of a database, or of a copy of one. */
+const DATABASE =
+  // deno-lint-ignore no-control-regex -- the file's format has a NUL there
+  /^(SQLite format 3\u0000|PGDMP|-- (MySQL|MariaDB|PostgreSQL) (database )?dump\b)/;
+const PRIVATE_KEY = /^-----BEGIN ([A-Z]+ )?PRIVATE KEY-----/;
+
+/** A database, a private key, a password, a hash, a card code or a PIN in an answer, in words; null without one. */
 export function secretOf(body: string): string | null {
+  if (DATABASE.test(body)) return "a whole database";
+  if (PRIVATE_KEY.test(body)) return "a private key";
   if (!/^\s*[{[]/.test(body)) return null;
   for (const [, name = "", value = ""] of body.matchAll(SECRET)) {
     // PWD is the working directory of a process.

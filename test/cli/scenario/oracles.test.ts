@@ -265,6 +265,69 @@ describe("what belongs to one login alone", () => {
   );
 });
 
+describe("a record that only a list shows", () => {
+  const paths = {
+    "/notes": { get: { ...guarded, ...ok }, post: { ...guarded, ...json({ note: text }), ...ok } },
+    "/notes/{id}": {
+      parameters: [{ name: "id", in: "path", required: true, schema: text }],
+      delete: { ...guarded, ...ok },
+    },
+  };
+  const logins = [
+    ...["--as", "alice=Authorization: Bearer alice", "--as", "bob=Authorization: Bearer bob"],
+  ];
+
+  test.each<[string, "deletes" | "pretends" | "refuses" | "refuses all", string]>([
+    ["is deleted by another user", "deletes", "failed"],
+    ["stays, whatever the deletion is answered", "pretends", "passed"],
+    ["stays, and its owner may delete it", "refuses", "passed"],
+    ["stays, and nobody may delete it", "refuses all", "inconclusive"],
+  ])("%s: %3$s", async (_name, way, verdict) => {
+    const notes = new Map<string, { id: string; owner: string }>();
+    const found = await run("foreign_record", paths, ({ line, request }) => {
+      const owner = /^Bearer (alice|bob)$/.exec(request.headers.authorization ?? "")?.[1];
+      if (owner === undefined) return [401];
+      if (line.startsWith("GET")) {
+        return [200, [...notes.values()].filter((one) => one.owner === owner)];
+      }
+      if (line.startsWith("POST")) {
+        const id = `n-${crypto.randomUUID()}`;
+        notes.set(id, { id, owner });
+        return [201, { id }];
+      }
+      const note = notes.get(line.split("/").at(-1)!);
+      if (!note) return [404];
+      if (way === "refuses all") return [403];
+      if (note.owner !== owner && way !== "deletes") return [way === "pretends" ? 204 : 403];
+      notes.delete(note.id);
+      return [200];
+    }, ...logins);
+    expect(found).toMatchObject([{ status: verdict, operation: "DELETE /notes/{id}" }]);
+  });
+});
+
+test.each([
+  ["a SQLite database", "SQLite format 3\0\u0010", "failed", "a whole database"],
+  ["a copy of PostgreSQL", "PGDMP\u0001", "failed", "a whole database"],
+  ["a private key", "-----BEGIN RSA PRIVATE KEY-----\nMII", "failed", "a private key"],
+  ["a public key", "-----BEGIN PUBLIC KEY-----\nMII", "passed", ""],
+  ["a text about SQLite", "The file begins with SQLite format 3\0", "passed", ""],
+])("a download of %s: %3$s", async (_name, file, status, words) => {
+  const { url } = await serve((request, response) => {
+    if (request.url !== "/download") return response.writeHead(404).end();
+    response.writeHead(200, { "Content-Type": "application/octet-stream" }).end(file);
+  });
+  const paths = { "/download": { get: ok } };
+  const cwd = folder({
+    "openapi.json": { openapi: "3.1.0", info: { title: "x", version: "1" }, paths },
+  });
+  const only = ["--filter", "Looking for secrets"];
+  const { stdout } = await tool(cwd, "run", "--target", url, "--output", "json", ...only);
+  expect(JSON.parse(stdout).executions).toMatchObject([
+    { status, reason: expect.stringContaining(words) },
+  ]);
+});
+
 test.each<[string, boolean, string]>([
   ["everybody", false, "inconclusive"],
   ["those with a login", true, "failed"],

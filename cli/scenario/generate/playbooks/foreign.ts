@@ -40,7 +40,7 @@ export function foreignRecord(
   operations: Operation[],
 ): Draft[] {
   const { create, read, update, remove, actions } = resource;
-  if (!read) return [];
+  if (!read) return foreignDeletion(resource, { alice, bob: second });
   const isOpen = read.security.length === 0;
   // Where a document names logins for other operations only, nobody may change what a login made.
   const isMixed = create.learned?.as === alice &&
@@ -85,6 +85,47 @@ export function foreignRecord(
       ],
     });
   });
+}
+
+/** Another user deletes a record that only a list shows. */
+function foreignDeletion(resource: Resource, { alice, bob }: Users): Draft[] {
+  const { list, remove } = resource;
+  if (!list || !remove || list.security.length === 0) return [];
+  const look = (name: string, more: Partial<PlaybookStep>) =>
+    on(resource, list, {
+      name,
+      keeps: "{{id}}",
+      expect: ["2xx"],
+      path: longestList(list, pathOn(resource, list)),
+      as: alice,
+      ...more,
+    });
+  return [tell(remove, {
+    family: "foreign_record",
+    title: `Deleting somebody else's record through ${nameOf(remove)}`,
+    who: "Bob sends a deletion with a number that is not his.",
+    preconditions: TWO_USERS,
+    steps: [
+      "Alice makes a record",
+      `Bob sends ${nameOf(remove)} with its id`,
+      `Alice looks for it with ${nameOf(list)}`,
+    ],
+    chaos: ["Ids can be guessed or are shown elsewhere"],
+    expected: "Bob is refused, and the record of Alice is still there.",
+    failures: ["Bob deletes what belongs to Alice"],
+    priority: "critical",
+  }, {
+    identities: [alice, bob],
+    steps: [
+      // A second record with the same texts may be refused for that.
+      ...made({ ...resource, create: withNewTexts(resource.create) }, { as: alice }),
+      look("alice lists it", { setup: true }),
+      on(resource, remove, { name: "bob deletes it", probe: true, as: bob }),
+      look("alice lists it again", {}),
+      // Only a deletion that works for Alice shows that Bob was refused for who he is.
+      on(resource, remove, { name: "alice deletes it", control: true, as: alice }),
+    ],
+  })];
 }
 
 const LISTS = "bob lists";
