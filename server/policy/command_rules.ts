@@ -334,7 +334,8 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
 }
 
 /**
- * Marks the findings about files that a sandbox hides or protects. They are only possible: a certain
+ * Marks the findings about files that a sandbox hides or protects, and about those in folders that a
+ * person opened for it: in the sandbox they are not outside. They are only possible: a certain
  * match is a question of its own. A file that is not there yet cannot be protected, unless the text
  * does not name it.
  */
@@ -344,8 +345,20 @@ function walled(
   { sandbox, list, resolve }: EvaluationOptions,
 ): Finding[] {
   if (!sandbox) return found;
+  // In a folder that is not there, the sandbox would keep nothing.
+  const isOpen = () => {
+    const { real } = resolve(path);
+    return (sandbox.folders ?? []).some((folder) =>
+      (real.startsWith(`${folder}/`) || (op !== "delete" && real === folder)) &&
+      exists(folder, list)
+    );
+  };
   return found.map((one) => {
-    const { rule, effect, unsure } = one;
+    const { rule, effect, unsure, reason } = one;
+    if (rule?.list === "outside-root" && effect !== "allow" && isOpen()) {
+      const more = `${reason}, in a folder that commands in the sandbox may write`;
+      return { ...one, effect: "ask", reason: more, is_walled: true };
+    }
     const possible = effect === "ask" &&
       (rule?.list === "blockedPaths" || (rule?.list === "askPaths" && unsure === true));
     if (!possible) return one;

@@ -37,6 +37,18 @@ export function contain(
   return { ...evaluation, decision: allowed(decision, sandbox), outside };
 }
 
+/** The surroundings of a command, with the folders that a person opened for the sandbox. */
+export function withFolders(
+  { sandbox: { mode, answers, writable } }: CompiledPolicy,
+  options: EvaluationOptions,
+): EvaluationOptions {
+  const { sandbox } = options;
+  if (!sandbox || mode === "off" || !answers) return options;
+  const folders = [...writable, ...sandbox.opened?.writable ?? []]
+    .map((folder) => options.resolve(folder.replace(/^~(?=\/)/, () => options.user_home)).real);
+  return folders.length === 0 ? options : { ...options, sandbox: { ...sandbox, folders } };
+}
+
 const OFF = 'a config sets the sandbox to "off"';
 
 /** Why the sandbox answers none of the questions; null if it holds everything. */
@@ -65,7 +77,7 @@ function refusedBecause(
 function isContained({ effect, rule, reason, is_walled }: Finding, forbids: boolean): boolean {
   if (effect !== "ask") return false;
   if (rule === null) return true;
-  if (rule.source !== "builtin") return is_walled === true;
+  if (rule.source !== "builtin" || rule.list === "outside-root") return is_walled === true;
   if (rule.list === UNPROVED || rule.list === GIT_LINK) return true;
   if (rule.list !== "unresolved" || rule.pattern === "/proc/*") return false;
   return HELD.test(reason) || (!forbids && HELD_CODE.test(reason));

@@ -1,5 +1,5 @@
 import { decideCommand } from "./command_rules.ts";
-import { contain } from "./contain.ts";
+import { contain, withFolders } from "./contain.ts";
 import type { CompiledPolicy, Evaluation, Findings, PolicyLayer } from "./policy.ts";
 import { builtin, type Finding, keyOf, rank, rulesOf, toDecision } from "./finding.ts";
 import { searchInput } from "./foreign_tool.ts";
@@ -21,8 +21,9 @@ export type { EvaluationOptions, PathFacts, Request, Surroundings } from "./requ
 export function evaluate(
   policy: CompiledPolicy,
   request: Request,
-  options: EvaluationOptions,
+  given: EvaluationOptions,
 ): Evaluation {
+  const options = request.kind === "command" ? withFolders(policy, given) : given;
   const found = policy.layers.length === 0
     ? evaluateLayer({ compiled: policy }, request, options)
     : strictestOf(

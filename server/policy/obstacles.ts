@@ -86,8 +86,10 @@ function hidden(
   ).map(({ path, walked }) => walked ?? path);
   const found = [...programs, ...reads].find((path) => {
     if (!path.startsWith(`${user_home}/`) || !isStatic(path)) return false;
-    const { lexical } = resolve(path);
-    const isShown = roots.some((root) => lexical === root || lexical.startsWith(`${root}/`));
+    const { lexical, real } = resolve(path);
+    const isIn = (folder: string, one: string) => one === folder || one.startsWith(`${folder}/`);
+    const isShown = roots.some((root) => isIn(root, lexical)) ||
+      sandbox?.folders?.some((folder) => isIn(folder, real));
     return !isShown && !opened.includes(lexical) &&
       !TOOLS.test(lexical.slice(user_home.length + 1));
   });

@@ -80,7 +80,12 @@ export interface Surroundings {
    */
   is_guest?: boolean;
   /** The engine that can sandbox a command. Without one, everything is judged by its text alone. */
-  sandbox?: { engine: string; opened?: OpenedWalls } | null;
+  sandbox?: {
+    engine: string;
+    opened?: OpenedWalls;
+    /** The real folders outside the project that commands write in it, if it answers questions. */
+    folders?: readonly string[];
+  } | null;
   /** The text of a script in the project's task file (`npm run build`), if it exists. */
   script?: (name: string, cwd: string) => string | null;
 }

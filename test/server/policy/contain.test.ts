@@ -252,6 +252,87 @@ describe("writable", () => {
   });
 });
 
+describe("a folder that is opened for the sandbox", () => {
+  const there = new Set(["/home/user/data", "/mnt/disk/models"]);
+  const list = (folder: string) =>
+    [...there].filter((path) => path.slice(0, path.lastIndexOf("/")) === folder)
+      .map((path) => ({ name: path.slice(folder.length + 1), kind: "folder" as const }));
+  const around = (opened: string[] = []) => ({
+    sandbox: { engine: "bubblewrap", opened: { hosts: [], readable: [], writable: opened } },
+    list,
+  });
+  const open = (more: Policies = {}) =>
+    compile({ ...policyTemplate("balanced"), sandbox: { writable: ["~/data"] }, ...more });
+
+  test.each([
+    "echo x > ~/data/out.txt",
+    "cp a.txt /home/user/data/a.txt",
+    "mkdir -p ~/data/a/b && touch ~/data/a/b/c",
+    "mv a.txt ~/data/",
+    "rm ~/data/old.txt",
+    "cat ~/data/in.txt; ./count.sh",
+    "tee ~/data/log < a.txt",
+  ])("%s runs there", (command) => {
+    expect(verdict(command, open(), around())).toBe("sandbox");
+    expect(verdict(command, BALANCED, around(["~/data"]))).toBe("sandbox");
+  });
+
+  test.each(
+    [
+      ["not opened", "echo x > ~/other/out.txt", {}],
+      ["beside it", "echo x > ~/data2/out.txt", {}],
+      ["left by ..", "echo x > ~/data/../other/out.txt", {}],
+      ["blocked in it", "echo x > ~/data/.env", { blockedPaths: ["**/.env", "~/data/.env"] }],
+      ["the folder itself", "rm -r ~/data", {}],
+      ["a default that denies", "echo x > ~/data/out.txt", { defaultEffect: "deny" }],
+    ] as const,
+  )("a file that is %s is denied", (_, command, more) => {
+    expect(verdict(command, open(more as Policies), around())).toBe("deny");
+  });
+
+  test("a file in it that gate guards is asked about", () => {
+    expect(verdict("echo x > ~/data/gate.config.json", open(), around())).toBe("ask");
+  });
+
+  test("a rule that asks about it still asks", () => {
+    const policy = open({ askPaths: ["~/data/kept/**"] });
+    expect(verdict("echo x > ~/data/kept/a", policy, around())).toBe("ask");
+  });
+
+  test.each([
+    ["without an engine", open(), { list }],
+    [
+      "where the sandbox is off",
+      open({ sandbox: { mode: "off", writable: ["~/data"] } }),
+      around(),
+    ],
+    ["a folder that is not there", open({ sandbox: { writable: ["~/missing"] } }), around()],
+  ])("%s it stays denied", (_, policy, surroundings) => {
+    const command = "echo x > ~/data/out.txt; echo x > ~/missing/out.txt";
+    expect(verdict(command, policy, { sandbox: null, ...surroundings })).toBe("deny");
+  });
+
+  test("with another question that no sandbox answers, a person is asked", () => {
+    expect(verdict("cp a.txt ~/data/a.txt && npm publish", open(), around())).toBe("ask");
+  });
+
+  test("every config must open it", () => {
+    const layers = [open(), BALANCED].map((compiled) => ({ compiled }));
+    const both = combineLayers(layers);
+    expect(verdict("echo x > ~/data/out.txt", both, around()))
+      .toBe(both.sandbox.writable.includes("~/data") ? "sandbox" : "deny");
+  });
+
+  test("a file of another tool stays outside", () => {
+    const request = {
+      kind: "path",
+      access: "write",
+      path: AROUND.resolve("/home/user/data/out.txt"),
+    } as const;
+    expect(evaluate(open(), request, { ...AROUND, ...around() }).decision.effect).toBe("deny");
+  });
+});
+
 describe("the network", () => {
   const under = (sandbox: Policies["sandbox"]) => compile({ sandbox });
   test.each<[string, Policies["sandbox"], string]>([
