@@ -55,6 +55,11 @@ export class Lanes {
     return true;
   }
 
+  /** A command of an earlier daemon may still run in the sandbox. */
+  resume(lane: Lane): void {
+    this.#enter(lane.action_id, lane, "behind");
+  }
+
   /** The attempt with this key did not become a run. */
   leave(key: string): void {
     this.#running.delete(key);

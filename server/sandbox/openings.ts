@@ -20,6 +20,12 @@ export function openedOf(walls: readonly OpenWall[], user_home: string): OpenedW
   };
 }
 
+/** The walls of both, each once. */
+export function joinOpened(one: OpenedWalls, other: OpenedWalls): OpenedWalls {
+  const both = (name: keyof OpenedWalls) => [...new Set([...one[name], ...other[name]])];
+  return { hosts: both("hosts"), writable: both("writable"), readable: both("readable") };
+}
+
 /** The bounds of an opening: the rules, and the folders that no sandbox shows. */
 export interface OpeningBounds {
   /** The name of the sandbox's engine. */

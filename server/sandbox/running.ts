@@ -17,6 +17,8 @@ export interface Before {
   session_id: string;
   /** When it started, in milliseconds since 1970. */
   started_at: number;
+  /** It has ended after this time, whether it is reported or not. */
+  at_most_ms: number;
   folders: readonly string[];
   paths: ReadonlySet<string>;
   /** The folders that were kept as a whole. */

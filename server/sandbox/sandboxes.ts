@@ -73,7 +73,10 @@ export class Sandboxes {
   readonly #copies = new Map<string, StartedCopy>();
   readonly #tried = new LRUCache<string, CompiledPolicy>({ max: MAX_TRIED, ttl: TRIED_MS });
 
-  /** Removes what earlier sandboxes left in the data folder. */
+  /**
+   * Removes what earlier sandboxes left in the data folder. Commands of an earlier daemon that may still
+   * run keep their side.
+   */
   constructor(
     gate_home: string,
     engine: () => Promise<SandboxEngine | null>,
@@ -83,8 +86,12 @@ export class Sandboxes {
     this.#engine = engine;
     this.#now = now;
     this.#running = new RunningCommands(gate_home, now);
-    const running = [...this.#running.all().values()].map(({ session_id }) => session_id);
-    removePrivateFolders(gate_home, new Set(running));
+    const running = [...this.#running.all()];
+    for (const [action_id, { folders, started_at, at_most_ms }] of running) {
+      const rest = started_at + at_most_ms - now();
+      if (rest > 0) this.lanes.resume({ action_id, folders, at_most_ms: rest });
+    }
+    removePrivateFolders(gate_home, new Set(running.map(([, { session_id }]) => session_id)));
   }
 
   /**
@@ -100,7 +107,7 @@ export class Sandboxes {
     });
     const { roots } = around;
     const before = (folders: readonly string[]): Before => ({
-      ...{ session_id, folders, started_at: this.#now() },
+      ...{ session_id, folders, started_at: this.#now(), at_most_ms: longestRun(order.compiled) },
       paths: new Set(found.map(({ path }) => path)),
       whole: wholeIn(found),
       git: this.#gitStates(folders),
@@ -287,6 +294,14 @@ export class Sandboxes {
     this.#judges.set(compiled, { key, judge });
     return judge;
   }
+}
+
+/** An outcome that nobody reports counts as unknown after this time. */
+const UNREPORTED_MS = 60_000;
+
+/** The milliseconds after which a command has ended, whether it is reported or not. */
+export function longestRun({ limits }: CompiledPolicy): number {
+  return limits.commandTimeoutSeconds * 1000 + UNREPORTED_MS;
 }
 
 function wholeIn(found: readonly Found[]): string[] {

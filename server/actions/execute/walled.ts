@@ -6,9 +6,9 @@ import { ownEnvironment } from "../../runtime/self.ts";
 import { isWithin } from "../../sandbox/bubblewrap.ts";
 import { runsOwnPrograms } from "../../sandbox/git_programs.ts";
 import type { Planted } from "../../sandbox/git_state.ts";
-import { openedOf } from "../../sandbox/openings.ts";
+import { joinOpened, openedOf } from "../../sandbox/openings.ts";
 import type { Lane } from "../../sandbox/lanes.ts";
-import type { BuiltWalls } from "../../sandbox/sandboxes.ts";
+import { type BuiltWalls, longestRun } from "../../sandbox/sandboxes.ts";
 import { refused, UnbuildableError } from "../../sandbox/walls.ts";
 import { type ActionServices, loadAction } from "../context.ts";
 import { reportRemoved } from "../guarding/report.ts";
@@ -109,15 +109,11 @@ export async function goBehind(
   );
 }
 
-/** An outcome that nobody reports counts as unknown after this time. */
-const UNREPORTED_MS = 60_000;
-
 async function laneOf({ roots, config }: ActionServices, row: ActionRow): Promise<Lane> {
-  const { limits } = (await config.inForce()).compiled;
   return {
     action_id: row.id,
     folders: roots.includes("/") ? [row.cwd ?? row.root] : roots,
-    at_most_ms: limits.commandTimeoutSeconds * 1000 + UNREPORTED_MS,
+    at_most_ms: longestRun((await config.inForce()).compiled),
   };
 }
 
@@ -182,9 +178,7 @@ export interface Walled extends BuiltWalls {
 async function openedFor(services: ActionServices, row: ActionRow): Promise<OpenedWalls> {
   const open = await openedByApproval(services, row);
   const once = openedOf(open?.walls ?? [], homedir());
-  const all = await services.openings.ofSession(row.session_id);
-  const both = (name: keyof OpenedWalls) => [...new Set([...once[name], ...all[name]])];
-  return { hosts: both("hosts"), writable: both("writable"), readable: both("readable") };
+  return joinOpened(once, await services.openings.ofSession(row.session_id));
 }
 
 /** The policy answers again, because a row of the ledger may have been changed by another program. */

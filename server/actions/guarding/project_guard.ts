@@ -98,7 +98,7 @@ export async function endGuarding(
   return await guarding.close(row.id);
 }
 
-/** The fields of a finished action, with what was undone while it ran. */
+/** The fields of a finished action, with what was undone while it ran, before a restart too. */
 export function withGuarded<T extends { fields: Fields }>(
   row: Pick<ActionRow, "plan">,
   effects: T,
@@ -106,7 +106,8 @@ export function withGuarded<T extends { fields: Fields }>(
 ): T {
   const plan = effects.fields.plan ?? row.plan;
   if (restored.length === 0 || !plan) return effects;
-  return { ...effects, fields: { ...effects.fields, plan: { ...plan, restored } } };
+  const all = [...plan.restored ?? [], ...restored];
+  return { ...effects, fields: { ...effects.fields, plan: { ...plan, restored: all } } };
 }
 
 /** Compares the guarded files now, if any command runs. */

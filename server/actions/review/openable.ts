@@ -1,6 +1,9 @@
+import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { GateError } from "../../errors.ts";
+import { sandboxOf } from "../../policy/contain.ts";
 import { needOf } from "../../policy/programs/needs.ts";
+import { joinOpened, openedOf } from "../../sandbox/openings.ts";
 import type { AskedHost, OpenWall, OpenWalls } from "../../sandbox/schema.ts";
 import { pathsMet } from "../../sandbox/walls_met.ts";
 import type { ActionServices } from "../context.ts";
@@ -32,6 +35,8 @@ export async function requireOpenable(
     const name = wall.kind === "host" ? wall.host : wall.path;
     if (why !== null) throw refused(`${JSON.stringify(name)}: ${why}`);
   }
+  const why = await whyNoWalls(services, row, walls);
+  if (why !== null) throw refused(`the sandbox of this command cannot be built: ${why}`);
 }
 
 function refused(why: string): GateError {
@@ -50,7 +55,7 @@ export async function offeredWalls(
 ): Promise<OpenWall[] | null> {
   if (row.status !== "pending") return null;
   const whyNot = await whyNotIn(services, row);
-  if (typeof whyNot === "string") return null;
+  if (typeof whyNot === "string" || await whyNoWalls(services, row, []) !== null) return null;
   const met = [...await metEarlier(services, row), ...named(row)]
     .filter((wall) => whyNot(wall) === null);
   const unique = new Map(met.map((wall) => [JSON.stringify(wall), wall]));
@@ -69,6 +74,23 @@ async function whyNotIn(
   if (compiled.sandbox.mode === "off") return "the policy turns the sandbox off";
   const projects = await neighbours.roots();
   return (wall) => sandboxes.whyNotOpenable(wall, { compiled, around, projects });
+}
+
+/** Why the command has no sandbox with these walls open; null if it has one. */
+async function whyNoWalls(
+  { config, sessions, sandboxes, neighbours, openings }: ActionServices,
+  { session_id, command, cwd }: ActionRow,
+  walls: readonly OpenWall[],
+): Promise<string | null> {
+  const { home_project } = await sessions.get(session_id);
+  const { compiled, around } = await config.inForce(home_project ?? undefined);
+  const opened = joinOpened(await openings.ofSession(session_id), openedOf(walls, homedir()));
+  const engine = { engine: around.sandbox?.engine ?? "none", opened };
+  return await sandboxes.whyNot({
+    ...{ session_id, command: command!, cwd: cwd!, opened, compiled, around },
+    sandbox: sandboxOf(compiled, engine, around),
+    projects: await neighbours.roots(),
+  });
 }
 
 /** The walls that the last run of the same command met. */

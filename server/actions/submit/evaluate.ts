@@ -10,7 +10,7 @@ import {
   strictestOf,
   type Surroundings,
 } from "../../policy/evaluate.ts";
-import { contain } from "../../policy/contain.ts";
+import { contain, withFolders } from "../../policy/contain.ts";
 import type { NamedPaths } from "../../policy/named_paths.ts";
 import type { RiskSettings } from "../../policy/risk_weights.ts";
 import type { Decision, PolicyLimits, Requester } from "../../policy/schema.ts";
@@ -73,7 +73,7 @@ export async function evaluateAction(
     ? await services.openings?.ofSession(requester.session_id)
     : undefined;
   const sandbox = engine && { ...engine, ...opened && { opened } };
-  const options = { ...around, requester, sandbox };
+  const options = withFolders(compiled, { ...around, requester, sandbox });
   const call = { input, raw, is_quiet, folder };
   const own = await settled(around, () => {
     const found = strictestOf(

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 import type { SandboxEngine } from "../../../server/environment.ts";
 import { type Before, RunningCommands } from "../../../server/sandbox/running.ts";
-import { Sandboxes } from "../../../server/sandbox/sandboxes.ts";
+import { longestRun, Sandboxes } from "../../../server/sandbox/sandboxes.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 import { createStage } from "./stage.ts";
 
@@ -178,9 +178,29 @@ test("a start keeps the private folders of commands that run, and no others", as
 });
 
 const beforeOf = (started_at: number): Before => ({
-  ...{ session_id: "session", started_at, folders: [], paths: new Set(), whole: [] },
+  ...{ session_id: "session", started_at, at_most_ms: 1, folders: [], paths: new Set(), whole: [] },
   ...{ git: new Map(), links: new Map() },
   programs: { search_paths: [], names: new Map() },
+});
+
+test("a command of an earlier daemon keeps its side until it has ended", async () => {
+  const stage = createStage();
+  const { compiled, around, root, gate_home } = stage;
+  let now = Date.UTC(2026, 0, 1);
+  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE), () => now);
+  await start().build({
+    ...{ action_id: "one", session_id: "session", command: "true", cwd: root },
+    sandbox: { engine: "bubblewrap", network: "loopback", masked: [], writable: [] },
+    opened: { hosts: [], writable: [], readable: [] },
+    ...{ compiled, around, projects: [root] },
+  });
+  const other = { action_id: "two", folders: [root], at_most_ms: 1_000 };
+  const restarted = start();
+  expect(restarted.lanes.outside("key", other)).toBe(false);
+  restarted.lanes.end("one");
+  expect(restarted.lanes.outside("key", other)).toBe(true);
+  now += longestRun(compiled);
+  expect(start().lanes.outside("key", other)).toBe(true);
 });
 
 test("a state that was written in part does not hide the whole one before it", () => {

@@ -441,6 +441,34 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     },
   );
 
+  test("what was moved away at a restart of the daemon is told when the command ends", async () => {
+    const gate = await createTestGate({
+      ...sandboxed,
+      policies: { ...policyTemplate("balanced"), sandbox: { mode: "always" } },
+    });
+    const agent = { id: "agent", scope: "agent" } as never;
+    const { action: { id } } = await gate.project.actions.submit(
+      { tool: "run_command", input: { command: "pytest" }, wait_ms: 0 },
+      agent,
+    );
+    const claim = await gate.project.actions.claim(id, { sandbox: true }, agent);
+    // The command goes on while the daemon restarts.
+    await gate.reopen(() => void gate.write("a/.env", "KEY=1\n"));
+    expect(existsSync(join(gate.root, "a/.env"))).toBe(false);
+    gate.write("b/.env", "KEY=2\n");
+    const report = { claim_id: claim!.claim_id, exit_code: 0, output: "", truncated: false };
+    const { status } = await gate.request(
+      "POST",
+      `/api/actions/${id}/result`,
+      { ...report, duration_ms: 1 },
+      "agent",
+    );
+    expect(status).toBe(200);
+    const { restored } = await (await gate.request("GET", `/api/actions/${id}`)).json();
+    expect(restored.map(({ path }: { path: string }) => path))
+      .toEqual([join(gate.root, "a/.env"), join(gate.root, "b/.env")]);
+  });
+
   test("a process that cannot start a sandbox does not get a command that needs one", async () => {
     const gate = await createTestGate({
       ...sandboxed,

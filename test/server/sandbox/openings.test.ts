@@ -12,6 +12,7 @@ import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 import { enrol, type Person, sendTo, withPassphrase } from "../proof/person.ts";
 import { connectAgent } from "./agent.ts";
+import { LANDLOCK } from "./landlock_stage.ts";
 import { ENGINE } from "./stage.ts";
 
 const server = createServer((_, answer) => answer.end("SERVED"));
@@ -331,6 +332,43 @@ test.each([["bubblewrap", null], ["landlock", "opens no single host; install bub
     else expect(found).toContain(why);
   },
 );
+
+test.runIf(ENGINE !== null)(
+  "a command whose text writes into a folder that a rule opens runs in the sandbox",
+  async () => {
+    const command = "echo one > ~/data/out.txt && cat ~/data/out.txt";
+    const closed = await openGate();
+    expect(await closed.agent.run(command, { wait_ms: 0 })).toMatchObject({
+      status: "blocked",
+      reason: expect.stringContaining("is outside the project"),
+    });
+    const { agent, gate } = await openGate({ more: { sandbox: { writable: ["~/data"] } } });
+    const answer = await agent.run(command);
+    expect(answer).toMatchObject({
+      exit_code: 0,
+      output: "one\n",
+      decision: { effect: "allow", sandbox: { writable: [gate.root, "~/data"] } },
+    });
+    expect(readFileSync(join(home, "data/out.txt"), "utf8")).toBe("one\n");
+    expect(await agent.run("echo one > ~/other/out.txt", { wait_ms: 0 }))
+      .toMatchObject({ status: "blocked" });
+  },
+);
+
+test.runIf(LANDLOCK !== null)("where the walls cannot be built no wall can be opened", async () => {
+  const { gate, person, agent } = await openGate({ sandbox: () => Promise.resolve(LANDLOCK) });
+  const held = await agent.run("pytest; cat ~/.toolrc", LEAVES);
+  const open = { walls: [{ kind: "readable", path: "~/.toolrc" }], for: "once" as const };
+  const offered = async () =>
+    (await (await gate.request("GET", `/api/actions/${held.action_id}`)).json()).walls;
+  expect(await offered()).not.toBeNull();
+  writeFileSync(join(gate.root, ".env"), "KEY=1\n");
+  expect(await offered()).toBeNull();
+  const { status, body } = await approve(gate, person, { id: held.action_id, open });
+  expect(status).toBe(400);
+  expect(body.detail).toContain("the sandbox of this command cannot be built");
+  expect(body.detail).toContain(".env");
+});
 
 test("without an engine no wall can be opened", async () => {
   const { gate, person, agent } = await openGate({ sandbox: () => Promise.resolve(null) });
