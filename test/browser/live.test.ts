@@ -62,6 +62,7 @@ describe("live", () => {
     // Without a connection the page must not say that no action is held.
     await page.getByText("The queue is not available").waitFor();
     expect(await page.getByText("No action is held").count()).toBe(0);
+    expect(await page.getByText("The queue is empty").count()).toBe(0);
     await stage.start();
     // The keys of pages end with the daemon, because another program can take its port.
     await page.getByRole("heading", { name: "The daemon was restarted, or another" }).waitFor();

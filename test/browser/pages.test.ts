@@ -217,6 +217,15 @@ test("text typed while the palette loads is in its field, not in a field below",
   await page.waitForURL(/\/sessions/);
 });
 
+test("the palette lists first what begins with the text", async () => {
+  const page = await stage.page();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("pr");
+  const first = page.getByRole("option", { selected: true });
+  await first.filter({ hasText: "Projects" }).waitFor();
+  await page.getByRole("option", { name: "Approve", exact: false }).first().waitFor();
+});
+
 test("the palette and the table search all actions", async () => {
   const page = await stage.page();
   await page.keyboard.press("Control+k");

@@ -21,8 +21,12 @@ test("every row of the queue has the same height at every width, and shows age a
     project: LONG,
   });
   await stage.submit("run_command", { command: "npm publish\necho 2\necho 3" });
+  await stage.submit("submit_plan", {
+    title: `Add a health check ${"to every service ".repeat(10)}`,
+    steps: [{ tool: "write_file", input: { path: "src/health.ts", content: "ok\n" } }],
+  });
   const page = await stage.page("/approvals?project=my-app&scope=all");
-  await page.locator(".queue-row").nth(5).waitFor();
+  await page.locator(".queue-row").nth(6).waitFor();
   await stage.hold("late.ts", "1\n", { agent: "a new one" });
   await page.getByText("new", { exact: true }).waitFor();
   await page.keyboard.press("x");
@@ -53,12 +57,22 @@ test("every row of the queue has the same height at every width, and shows age a
           cut: [...row.querySelectorAll(".time, .fresh, .contested")]
             .some((part) => part.scrollWidth > part.clientWidth + 1),
           risk: inside(row.querySelector(".badge")),
+          // A text that is too long ends with a sign of that.
+          clipped: row.querySelector(".sentence")!.scrollWidth >
+            row.querySelector(".sentence")!.clientWidth + 1,
         };
       })
     );
     const [first] = rows;
     expect(rows, `${width} px`).toEqual(
-      rows.map(() => ({ ...first, wraps: false, cut: false, time: true, risk: true })),
+      rows.map(() => ({
+        ...first,
+        wraps: false,
+        cut: false,
+        time: true,
+        risk: true,
+        clipped: false,
+      })),
     );
   }
 });

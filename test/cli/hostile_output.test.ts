@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openConnection } from "../../cli/daemon/connect.ts";
@@ -94,19 +94,40 @@ const PRINTS: Record<string, string[][]> = {
   "global-setup": [["--dry-run"]],
   "workspace start": [["odd", "--no-open"], ["TEXT"]],
   "policy bench": [["corpus.jsonl"], ["TEXT"]],
+  token: [[]],
+  "proof status": [[]],
+  completion: [["TEXT"]],
+  "agents terminate": [["TEXT"]],
+  "notify add": [["webhook", "TEXT"], ["TEXT", "ops"]],
+  "notify remove": [["TEXT"]],
+  "notify test": [[], ["TEXT"]],
+  "notify retry": [["TEXT"]],
+  "notify discard": [["TEXT"]],
+  "project remove": [["TEXT"]],
+  "project trust-override": [["TEXT"]],
+  "workspace add-project": [["odd", "TEXT"], ["TEXT", "TEXT"]],
+  "workspace remove-project": [["odd", "TEXT"]],
+  "workspace remove": [["TEXT"]],
+  "sandbox open": [["host:TEXT"], ["write:/TEXT"]],
+  "sandbox close": [["TEXT"]],
+  "team change": [["TEXT", "--role", "viewer"]],
+  "team link": [["TEXT"]],
+  "team accept": [[]],
+  "team remove": [["TEXT"]],
+  "route change": [["TEXT", "--quorum", "1"]],
+  "route remove": [["TEXT"]],
+  // These leave what they add.
+  "workspace create": [["TEXT"]],
+  "team add": [["TEXT"]],
+  "route add": [["TEXT", "--member", "ann", "--command", "TEXT"]],
 };
 
 /** Commands that print no such text, or print it for a program. */
 const OTHERS = new Set([
-  ..."demo;init;start;mcp;hook;statusline;token;completion;man;dashboard;watch;scenario".split(";"),
+  ..."demo;init;start;mcp;hook;statusline;man;dashboard;watch;scenario".split(";"),
   ..."daemon start;daemon stop;daemon restart;service install;service remove".split(";"),
   ..."service logs;global-config init;global-config edit;hub join;hub leave".split(";"),
-  ..."proof status;proof set;proof change;proof remove;team add;team change".split(";"),
-  ..."team remove;team link;team accept;route add;route change;route remove".split(";"),
-  ..."notify add;notify remove;notify test;notify retry;notify discard".split(";"),
-  ..."config accept;project remove;project trust-override;workspace create".split(";"),
-  ..."workspace add-project;workspace remove-project;workspace remove".split(";"),
-  ..."sandbox open;sandbox close;agents terminate".split(";"),
+  ..."proof set;proof change;proof remove;config accept".split(";"),
 ]);
 
 let gated: GatedProject;
@@ -218,6 +239,24 @@ describe.each(Object.keys(PRINTS))("gate %s", (name) => {
     },
   );
 });
+
+test.each([false, true])(
+  "gate config accept prints no such character of what has changed (for a person: %s)",
+  async (person) => {
+    const config = join(gated.folder, "gate.config.json");
+    const { policies, ...rest } = JSON.parse(readFileSync(config, "utf8"));
+    const changed = TEXTS.map((text, at) => ({ pattern: `other-${at} *`, reason: text }));
+    const blockedCommands = [...changed, { pattern: `person-${person}` }];
+    writeFileSync(config, JSON.stringify({ ...rest, policies: { ...policies, blockedCommands } }));
+    const { stdout, stderr } = await gated.terminal.run(["config", "accept"], {
+      ...{ person, columns: 80 },
+    });
+    expect(stdout).toContain("other-0");
+    for (const text of [stdout.replace(COLOUR, ""), stderr.replace(COLOUR, "")]) {
+      expect(text.match(ACTS)?.[0], around(text)).toBeUndefined();
+    }
+  },
+);
 
 const withJson = new Set(
   (await listCommands()).filter(({ command }) =>

@@ -220,6 +220,8 @@ function NoneHere() {
   const address = useAddress();
   const isWide = useWide();
   if (!address.query["q"] && !isWide) return <NothingWaits />;
+  // The card's place says that the queue is not known.
+  if (connection.value === "offline") return null;
   if (!address.query["q"]) return <p class="queue-none quiet">The queue is empty.</p>;
   return (
     <p class="queue-none quiet">

@@ -160,8 +160,14 @@ function recordOf(address: ReturnType<typeof useAddress>, action: Action): Entry
   };
 }
 
+/** Those that begin with the text come first, then those with a word that does. */
 function find(entries: Entry[], typed: string): Entry[] {
-  const words = typed.toLowerCase().split(/\s+/);
+  const wanted = typed.trim().toLowerCase();
+  const words = wanted.split(/\s+/);
+  const rankOf = ({ text }: Entry) => {
+    const lower = text.toLowerCase();
+    return lower.startsWith(wanted) ? 0 : lower.includes(` ${wanted}`) ? 1 : 2;
+  };
   return entries.filter((entry) => words.every((word) => entry.text.toLowerCase().includes(word)))
-    .slice(0, SHOWN);
+    .toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, SHOWN);
 }

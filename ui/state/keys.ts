@@ -128,9 +128,9 @@ function isControl(event: KeyboardEvent): boolean {
 
 const MAC = /mac|iphone|ipad/i.test(navigator.platform);
 const SIGNS: Record<string, string> = {
-  "arrowdown": "↓",
-  "arrowup": "↑",
-  "enter": "↵",
+  "arrowdown": "down",
+  "arrowup": "up",
+  "enter": "enter",
   "escape": "esc",
   "space": "space",
 };

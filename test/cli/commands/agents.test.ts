@@ -28,14 +28,14 @@ afterEach(async () => {
 /** A process that calls itself `claude`, with the files that Claude Code keeps for its sessions. */
 async function startClaude(status: string) {
   const { folder, terminal } = gated;
-  const code = "console.log(require('net').createServer().listen(0, '127.0.0.1') && 'ready');";
+  const code = "require('net').createServer().listen(0, '127.0.0.1'); console.log(process.pid);";
   const env = {
     ...{ PATH: terminal.env.PATH, CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: SESSION, CODE: code },
   };
   const script = 'node -e "$CODE" & exec -a claude sleep 1000';
   const child = spawn("bash", ["-c", script], { cwd: folder, env });
-  started.push(child.pid!);
-  await once(child.stdout, "data");
+  const [listening] = await once(child.stdout, "data");
+  started.push(child.pid!, Number(String(listening)));
   const home = join(terminal.folder, ".claude");
   const at = { cwd: folder, startedAt: Date.now(), procStart: ticksOf(child.pid!) };
   write(join(home, "sessions", `${child.pid}.json`), {
@@ -45,6 +45,9 @@ async function startClaude(status: string) {
   const usage = { input_tokens: 3, output_tokens: 42, cache_read_input_tokens: 15_000 };
   const message = { id: "m1", model: "opus", usage, content };
   write(join(home, "projects", folder.replaceAll(/[^A-Za-z0-9]/g, "-"), `${SESSION}.jsonl`), {
+    ...{ type: "user", timestamp: new Date().toISOString() },
+    message: { role: "user", content: "mend the login" },
+  }, {
     ...{ type: "assistant", requestId: "r", timestamp: new Date().toISOString(), message },
   });
   return child;
@@ -54,9 +57,9 @@ function ticksOf(pid: number): string {
   return identify(pid)!.start_time.split(":").at(-1)!;
 }
 
-function write(path: string, json: object): void {
+function write(path: string, ...lines: object[]): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, `${JSON.stringify(json)}\n`);
+  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
 test("a session is shown, then kept in the history; what it left behind is ended", async () => {
@@ -71,6 +74,14 @@ test("a session is shown, then kept in the history; what it left behind is ended
   expect(JSON.stringify(sessions)).not.toContain("secret");
   const { stdout } = await gated.good("agents");
   expect(stdout).toMatch(/^Claude Code\s+works\s+web\s+\S+\s+15 k tokens\s+:\d+/m);
+  expect(stdout).not.toContain("mend the login");
+  write(join(gated.terminal.folder, ".gate", "config.json"), {
+    ...{ approvals: { proof: "token" }, agentMonitor: { showTexts: true } },
+  });
+  await vi.waitFor(async () => {
+    const { stdout: told } = await gated.good("agents");
+    expect(told).toMatch(/^ {2}asked: mend the login$/m);
+  }, WAIT);
   expect(await gated.json("agents", "--project", "web", "--json"))
     .toMatchObject({ sessions: [{ session_id: SESSION }] });
 
