@@ -121,6 +121,30 @@ describe("reviewing", () => {
     expect(await stage.detail(id)).toMatchObject({ status: "approved", edited: true });
   });
 
+  test.each([1440, 1200, 1024, 800, 390])(
+    "what was decided is told beside the next decision, not over it, at %i px",
+    async (width) => {
+      const name = `told-${"very-long-".repeat(12)}${width}`;
+      const { id } = await stage.hold(`${name}.ts`, "one\n");
+      const next = await stage.submit("run_command", { command: `npm publish --tag ${width}` });
+      const page = await stage.page(`/approvals?id=${id}`, { width, height: 844 });
+      await settled(page);
+      await page.getByRole("button", { name: "Approve", exact: true }).click();
+      const toast = page.locator(".toast").filter({ hasText: "Approved" });
+      await toast.waitFor();
+      await page.locator(`.decision [title*="${next.digest}"]`).waitFor();
+      const over = await toast.evaluate((told) => {
+        const own = told.getBoundingClientRect();
+        return [...document.querySelectorAll(".decision button, .decision summary")]
+          .filter((control) => {
+            const { left, right, top, bottom } = control.getBoundingClientRect();
+            return left < own.right && right > own.left && top < own.bottom && bottom > own.top;
+          }).map(({ textContent }) => textContent);
+      });
+      expect(over).toEqual([]);
+    },
+  );
+
   test("no key that is typed before the editor is there acts on the page", async () => {
     const { id } = await stage.hold("eager.ts", "one\n");
     await stage.hold("next.ts", "two\n");
