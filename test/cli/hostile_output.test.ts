@@ -108,7 +108,7 @@ const PRINTS: Record<string, string[][]> = {
   "workspace add-project": [["odd", "TEXT"], ["TEXT", "TEXT"]],
   "workspace remove-project": [["odd", "TEXT"]],
   "workspace remove": [["TEXT"]],
-  "sandbox open": [["host:TEXT"], ["write:/TEXT"]],
+  "sandbox open": [["TEXT"]],
   "sandbox close": [["TEXT"]],
   "team change": [["TEXT", "--role", "viewer"]],
   "team link": [["TEXT"]],
@@ -245,13 +245,16 @@ test.each([false, true])(
   async (person) => {
     const config = join(gated.folder, "gate.config.json");
     const { policies, ...rest } = JSON.parse(readFileSync(config, "utf8"));
-    const changed = TEXTS.map((text, at) => ({ pattern: `other-${at} *`, reason: text }));
-    const blockedCommands = [...changed, { pattern: `person-${person}` }];
-    writeFileSync(config, JSON.stringify({ ...rest, policies: { ...policies, blockedCommands } }));
+    const changed = TEXTS.map((text, at) => ({
+      pattern: `other-${person}-${at} *`,
+      reason: text,
+    }));
+    const next = { ...policies, blockedCommands: changed };
+    writeFileSync(config, JSON.stringify({ ...rest, policies: next }));
     const { stdout, stderr } = await gated.terminal.run(["config", "accept"], {
       ...{ person, columns: 80 },
     });
-    expect(stdout).toContain("other-0");
+    expect(stdout).toContain(`other-${person}-0`);
     for (const text of [stdout.replace(COLOUR, ""), stderr.replace(COLOUR, "")]) {
       expect(text.match(ACTS)?.[0], around(text)).toBeUndefined();
     }
