@@ -1,10 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import type { Ledger } from "../db/ledger.ts";
+import { stateOf, wordsOfBlock } from "../db/word_blocks.ts";
 import type { Problem } from "../evidence/check.ts";
 import {
   type Counts,
   type Entry,
   findUnlisted,
+  listBlock,
+  listBlocks,
   listCounted,
   listEntries,
   listHourCounts,
@@ -13,6 +16,7 @@ import {
   listSessionCounts,
   recountHour,
   recountSession,
+  rowOf,
 } from "./projections_store.ts";
 
 /** So few that a page holds the event loop for a few milliseconds. */
@@ -20,12 +24,14 @@ const PAGE = 200;
 
 /**
  * The first projection that differs from a recount of the actions and events: counts of sessions and
- * hours, searched words, and the lists by agent, tool, path, time and session. Counts that change during
+ * hours, searched words, the lists by agent, tool, path, time and session, and the words that meet in
+ * a block. Counts that change during
  * the check are counted again, in one statement.
  */
 export async function checkProjections(ledger: Ledger): Promise<Problem | null> {
   await ledger.catchUp();
-  const what = await checkCounts(ledger) ?? await checkListings(ledger);
+  const what = await checkCounts(ledger) ?? await checkListings(ledger) ??
+    await checkWordBlocks(ledger);
   return what === null ? null : { seq: null, what };
 }
 
@@ -129,6 +135,20 @@ async function checkEntries(ledger: Ledger, listing: Listing): Promise<string | 
     size = page.length;
     last = page.at(-1) ?? last;
     await setImmediate();
+  }
+  return null;
+}
+
+/** The first row of `word_blocks` that differs from a recount. */
+export async function checkWordBlocks(ledger: Ledger): Promise<string | null> {
+  for (const block of await listBlocks(ledger)) {
+    const before = await stateOf(ledger);
+    const noted = await listBlock(ledger, block);
+    const words = (await wordsOfBlock(ledger, block)).map(rowOf);
+    // A text that changed meanwhile has removed the rows of its block.
+    if ((await stateOf(ledger)).changes !== before.changes) continue;
+    const wrong = noted.find((row) => !words.includes(row));
+    if (wrong) return `word_blocks has a row for block ${block} that is not true: ${wrong}`;
   }
   return null;
 }

@@ -1,6 +1,7 @@
 import type { Ledger, Row } from "../db/ledger.ts";
 import { countsAsDone, doneBy } from "../db/ledger_migrations.ts";
 import { textOf } from "../db/texts.ts";
+import type { BlockWord } from "../db/word_blocks.ts";
 
 // A check reads beside agents and other machines, so each statement compares only the rows that the
 // projection has followed in that state of the ledger.
@@ -194,6 +195,32 @@ export async function listEntries(
     seq: Number(row.seq),
     is_true: row.is_true === 1,
   }));
+}
+
+/** The blocks of actions with noted words. */
+export async function listBlocks(ledger: Ledger): Promise<number[]> {
+  const rows = await ledger.all(
+    "SELECT DISTINCT block FROM word_blocks WHERE project_id = ? ORDER BY block",
+    [ledger.project_id],
+  );
+  return rows.map(({ block }) => Number(block));
+}
+
+/** The noted words of a block, each as one text. */
+export async function listBlock(ledger: Ledger, block: number): Promise<string[]> {
+  const rows = await ledger.all(
+    `SELECT CAST(word AS BLOB) AS word, place, CAST(meets AS BLOB) AS meets FROM word_blocks
+      WHERE project_id = ? AND block = ?`,
+    [ledger.project_id, block],
+  );
+  return rows.map(({ word, place, meets }) =>
+    rowOf({ word: textOf(word), place: Number(place), meets: textOf(meets) })
+  );
+}
+
+/** A noted word as one text. */
+export function rowOf({ word, place, meets }: BlockWord): string {
+  return `"${word}" ${place} ${meets}`;
 }
 
 function countsOf(row: Row, names: readonly string[]): Counts {

@@ -11,11 +11,20 @@ export const COUNTED = "actions_counting";
 const SEARCHED_LENGTH = 4_000;
 
 /** The searched texts of an action, in the order of `actions_words`. */
-const wordsOf = (row: string) =>
-  `${row}.number, substr(${row}.path, 1, ${SEARCHED_LENGTH}),
-    substr(${row}.command, 1, ${SEARCHED_LENGTH}),
-    substr(coalesce(${row}.reason, '') || ' ' ||
-      coalesce(json_extract(${row}.decision, '$.reason'), ''), 1, ${SEARCHED_LENGTH})`;
+const textsOf = (row: string) => [
+  `substr(${row}.path, 1, ${SEARCHED_LENGTH})`,
+  `substr(${row}.command, 1, ${SEARCHED_LENGTH})`,
+  `substr(coalesce(${row}.reason, '') || ' ' ||
+      coalesce(json_extract(${row}.decision, '$.reason'), ''), 1, ${SEARCHED_LENGTH})`,
+];
+const wordsOf = (row: string) => [`${row}.number`, ...textsOf(row)].join(", ");
+
+/** The searched texts of a row of `actions`, joined to one. */
+export const SEARCHED = textsOf("actions").map((text) => `coalesce(${text}, '')`)
+  .join(" || char(10) || ");
+
+/** So many actions, in their order, have common rows in `word_blocks`. */
+export const BLOCK = 16_384;
 const INTO_WORDS = "INSERT INTO actions_words (rowid, path, command, reason)";
 const ADD_WORDS = `${INTO_WORDS} VALUES (${wordsOf("NEW")});`;
 
@@ -624,6 +633,29 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   version: 22,
   // The machine whose agent works in the session, where several share the ledger.
   statements: ["ALTER TABLE sessions ADD COLUMN machine TEXT"],
+}, {
+  version: 23,
+  statements: [
+    // The frequent words of each block of actions, and which of them share an action.
+    `CREATE TABLE word_blocks (
+      project_id TEXT NOT NULL,
+      word TEXT NOT NULL,
+      block INTEGER NOT NULL,
+      place INTEGER NOT NULL,
+      meets TEXT NOT NULL,
+      PRIMARY KEY (project_id, word, block)
+    ) STRICT, WITHOUT ROWID`,
+    "INSERT INTO projected VALUES ('word_blocks', 0), ('word_changes', 0)",
+    // A block whose texts have changed has no rows, so a search looks at all of its actions.
+    `CREATE TRIGGER actions_words_rewritten
+      AFTER UPDATE OF path, command, reason, decision ON actions
+      WHEN OLD.path IS NOT NEW.path OR OLD.command IS NOT NEW.command
+        OR OLD.reason IS NOT NEW.reason OR OLD.decision IS NOT NEW.decision BEGIN
+      UPDATE projected SET number = number + 1 WHERE name = 'word_changes';
+      DELETE FROM word_blocks WHERE NEW.seq <= ${doneBy("word_blocks")}
+        AND project_id = NEW.project_id AND block = (NEW.seq - 1) / ${BLOCK};
+    END`,
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -37,6 +37,7 @@ import { Projector } from "./projector.ts";
 import { readHead } from "./read_head.ts";
 import { type ServerAddress, ServerDatabase } from "./server_database.ts";
 import { Tail } from "./tail.ts";
+import { noteNextBlock } from "./word_blocks.ts";
 
 /** The chain gets a signed checkpoint after each multiple of this many events. */
 const CHECKPOINT_EVERY = 1_000;
@@ -221,7 +222,14 @@ class OwnedLedger implements Ledger {
     this.#options = options;
     this.#head = head;
     this.#durable = head;
-    this.#projector = new Projector({ exclusive: (task) => database.exclusive(task) });
+    const exclusive = <T>(task: (write: Write) => Promise<T>) => database.exclusive(task);
+    const all = (sql: string, args?: Value[]) => database.all(sql, args);
+    const { project_id } = options;
+    this.#projector = new Projector({
+      exclusive,
+      // A block is many rows: too much to read over a network.
+      ...!database.is_remote && { idle: () => noteNextBlock({ project_id, all, exclusive }) },
+    });
     this.#tail = machine !== null && database.is_remote
       ? new Tail({
         database,

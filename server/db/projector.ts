@@ -10,6 +10,8 @@ const GATHER_MS = 500;
 export interface ProjectorOptions {
   /** Runs a task alone in the write queue. */
   exclusive: <T>(task: (write: Write) => Promise<T>) => Promise<T>;
+  /** Further work for a pause, which no read waits for. Returns whether more is left. */
+  idle?: () => Promise<boolean>;
 }
 
 interface Waiting {
@@ -35,6 +37,7 @@ export class Projector {
   #current: readonly string[] | null = null;
   #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
   #running: Promise<void> | null = null;
+  #idling: Promise<void> | null = null;
   #closed = false;
 
   constructor(options: ProjectorOptions) {
@@ -70,6 +73,7 @@ export class Projector {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     await this.#running;
+    await this.#idling;
   }
 
   #after<T>(needed: readonly string[], read: () => Promise<T>): Promise<T> {
@@ -119,10 +123,21 @@ export class Projector {
     const timer = globalThis.setTimeout(() => {
       this.#timer = null;
       // A disk that fails here fails the next query or action too, which says so.
-      this.catchUp().catch(() => {});
+      this.catchUp().then(() => this.#idling ??= this.#idle()).catch(() => {});
     }, GATHER_MS);
     timer.unref();
     return timer;
+  }
+
+  async #idle(): Promise<void> {
+    const { idle } = this.#options;
+    try {
+      while (!this.#closed && await idle?.()) await pause();
+    } catch {
+      // It is tried again after the next commit.
+    } finally {
+      this.#idling = null;
+    }
   }
 
   async #run(): Promise<void> {

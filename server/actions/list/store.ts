@@ -4,6 +4,7 @@ import type { Ledger, Statement } from "../../db/ledger.ts";
 import { listInOrder } from "./order.ts";
 import type { ActionList, ActionQuery } from "./schema.ts";
 import type { Action } from "../schema.ts";
+import { openSpans } from "./open_spans_store.ts";
 import { PUBLIC, TITLE, toListed } from "../store.ts";
 import {
   indexScan,
@@ -114,7 +115,7 @@ interface Step extends Statement {
   rest: () => Promise<Span>;
 }
 
-/** The walk that examines the fewest rows; null if the search text has no word. */
+/** The walk that examines the fewest rows; null if no action can match. */
 async function walkFor(
   ledger: Ledger,
   query: ActionQuery,
@@ -129,7 +130,10 @@ async function walkFor(
     return byRows(ledger, scan);
   }
   const words = wordScan(ledger, query, match);
-  if (!match.isOne) return byWindows(words);
+  if (!match.isOne) {
+    const open = await openSpans(ledger, match.text, span);
+    return open.length === 0 ? null : byWindows(words, open);
+  }
   if (filtered.length === 0) return byRows(ledger, words);
   const rare = await rarest(ledger, filtered, span);
   // Follow the filter only if it has far fewer rows than the word.
@@ -183,19 +187,30 @@ function byRows(
   };
 }
 
-/** Reads a range of action numbers at a time. */
-function byWindows(scan: Scan): Walk {
+/** Reads a range of action numbers at a time, in those parts of the span that may hold matches. */
+function byWindows(scan: Scan, open: readonly Span[]): Walk {
+  const rises = scan.order === "ASC";
+  const next = ({ low, before }: Span) => {
+    const part = rises
+      ? open.find((one) => one.before > low)
+      : open.findLast((one) => one.low < before);
+    const [from, until] = [Math.max(part?.low ?? low, low), Math.min(part?.before ?? low, before)];
+    return { low: from, before: until };
+  };
   // With other filters each row in the window is tested, so the window is smaller.
   const isPlain = scan.others.sql === "";
   const first = isPlain ? FIRST_WINDOW : FIRST_WINDOW / 20;
   let window = first;
   return {
-    step({ low, before }, limit) {
-      const [span, rest] = scan.order === "ASC"
-        ? [{ low, before: Math.min(before, low + window) }, { low: low + window, before }]
-        : [{ low: Math.max(low, before - window), before }, { low, before: before - window }];
+    step(whole, limit) {
+      const { low, before } = next(whole);
+      const span = rises
+        ? { low, before: Math.min(before, low + window) }
+        : { low: Math.max(low, before - window), before };
+      const left = rises ? { ...whole, low: span.before } : { ...whole, before: span.low };
       const { sql, args } = selectAll(scan, span, { columns: COLUMNS, limit });
-      return { sql, args, rest: () => Promise.resolve(rest) };
+      const isOver = next(left).low >= next(left).before;
+      return { sql, args, rest: () => Promise.resolve(isOver ? { low: 1, before: 1 } : left) };
     },
     took(ms) {
       if (isPlain && ms < NOTHING_MS) window = Infinity; // a rare word

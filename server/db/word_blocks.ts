@@ -1,0 +1,143 @@
+import { setImmediate as pause } from "node:timers/promises";
+import type { Write } from "./database.ts";
+import type { Row, Statement, Value } from "./ledger.ts";
+import { BLOCK, doneBy, SEARCHED } from "./ledger_migrations.ts";
+import { isUtf8, textOf } from "./texts.ts";
+
+/** The parts of a ledger that this table is filled from. */
+export interface BlockSource {
+  project_id: string;
+  all: (sql: string, args?: Value[]) => Promise<Row[]>;
+}
+
+/** A word that many actions of a block have. */
+export interface BlockWord {
+  word: string;
+  /** Its number among the frequent words of the block. */
+  place: number;
+  /** One bit for each of them, as hexadecimal digits: whether an action has both words. */
+  meets: string;
+}
+
+/** A word in fewer actions of a block is found quickly without this table. */
+const FREQUENT = BLOCK / 256;
+const MOST_WORDS = 512;
+/** Actions of one statement, or between two pauses. */
+const PAGE = 250;
+
+/**
+ * Notes for the oldest complete block that was not noted yet which frequent words share an action.
+ * A search for words that never do skips the block. Returns whether there may be another block.
+ */
+export async function noteNextBlock(
+  source: BlockSource & { exclusive: <T>(task: (write: Write) => Promise<T>) => Promise<T> },
+): Promise<boolean> {
+  const { project_id } = source;
+  const { done, changes, last } = await stateOf(source);
+  if (last < done + BLOCK) return false;
+  const block = done / BLOCK;
+  const words = await wordsOfBlock(source, block);
+  await source.exclusive(async (write) => {
+    // A text that changed meanwhile may have been read before: the block is read again.
+    if ((await stateOf(source)).changes !== changes) return;
+    await write([insertWords(project_id, block, words), {
+      sql: "UPDATE projected SET number = ? WHERE name = 'word_blocks'",
+      args: [done + BLOCK],
+    }]);
+  });
+  return true;
+}
+
+/** The last action of a noted block and of all, and how often searched texts have changed. */
+export async function stateOf(
+  source: BlockSource,
+): Promise<{ done: number; changes: number; last: number }> {
+  const [row] = await source.all(
+    `SELECT ${doneBy("word_blocks")} AS done, ${doneBy("word_changes")} AS changes,
+      (SELECT max(seq) FROM actions WHERE project_id = ?) AS last`,
+    [source.project_id],
+  );
+  return { done: Number(row!.done), changes: Number(row!.changes), last: Number(row!.last ?? 0) };
+}
+
+function insertWords(project_id: string, block: number, words: readonly BlockWord[]): Statement {
+  return {
+    sql: `INSERT INTO word_blocks (project_id, word, block, place, meets)
+      SELECT ?, value ->> 'word', ?, value ->> 'place', value ->> 'meets' FROM json_each(?)
+      WHERE true ON CONFLICT DO NOTHING`,
+    args: [project_id, block, JSON.stringify(words)],
+  };
+}
+
+/** The frequent words of a block; none if the words of an action are not certain. */
+export async function wordsOfBlock(source: BlockSource, block: number): Promise<BlockWord[]> {
+  const known = new Map<string, { count: number; place: number }>();
+  const actions: { count: number; place: number }[][] = [];
+  for (let from = block * BLOCK; from < (block + 1) * BLOCK; from += PAGE) {
+    const until = Math.min(from + PAGE, (block + 1) * BLOCK);
+    for (const text of await textsOf(source, from, until)) {
+      const words = text === null ? null : plainWords(text);
+      if (words === null) return [];
+      actions.push(words.map((word) => {
+        const entry = known.get(word) ?? { count: 0, place: -1 };
+        if (entry.count === 0) known.set(word, entry);
+        entry.count++;
+        return entry;
+      }));
+    }
+    await pause();
+  }
+  const frequent = [...known].filter(([, { count }]) => count >= FREQUENT)
+    .sort(([, a], [, b]) => b.count - a.count).slice(0, MOST_WORDS);
+  for (const [place, [, entry]] of frequent.entries()) entry.place = place;
+  const meets = await meetingsOf(actions, frequent.length);
+  return frequent.map(([word], place) => ({ word, place, meets: meets[place]! }));
+}
+
+/** The words of each place that share an action with it, as hexadecimal digits of four bits. */
+async function meetingsOf(
+  actions: readonly { place: number }[][],
+  places: number,
+): Promise<string[]> {
+  const met = Array.from({ length: places }, () => new Uint8Array(Math.ceil(places / 4)));
+  for (const [at, words] of actions.entries()) {
+    const here = words.filter(({ place }) => place >= 0);
+    for (const { place } of here) {
+      for (const other of here) met[place]![other.place >> 2]! |= 1 << (other.place & 3);
+    }
+    if (at % PAGE === PAGE - 1) await pause();
+  }
+  return met.map((digits) => Array.from(digits, (digit) => digit.toString(16)).join(""));
+}
+
+/** The searched texts of the actions after `from`, up to `until`; null for one that is not UTF-8. */
+async function textsOf(
+  source: BlockSource,
+  from: number,
+  until: number,
+): Promise<(string | null)[]> {
+  const rows = await source.all(
+    `SELECT CAST(${SEARCHED} AS BLOB) AS texts FROM actions
+      WHERE project_id = ? AND seq > ? AND seq <= ? ORDER BY seq`,
+    [source.project_id, from, until],
+  );
+  return rows.map(({ texts }) => isUtf8(texts!) ? textOf(texts) : null);
+}
+
+/** Letters and digits of ASCII, and signs that separate words for the word index too. */
+// deno-lint-ignore no-control-regex
+const PLAIN = /^[\x00-\x7f\u00b7\u2010-\u2027\u2190-\u21ff]*$/;
+
+/**
+ * The different words of a text, as the word index has them; null where it folds other letters by
+ * rules of its own.
+ */
+export function plainWords(text: string): string[] | null {
+  if (!PLAIN.test(text)) return null;
+  return [...new Set(text.toLowerCase().match(/[0-9a-z]+/g))];
+}
+
+/** Whether an action of the block has both words. */
+export function doMeet({ meets }: BlockWord, { place }: BlockWord): boolean {
+  return (parseInt(meets[place >> 2] ?? "0", 16) >> (place & 3) & 1) === 1;
+}

@@ -1,0 +1,139 @@
+import { beforeAll, expect, test, vi } from "vitest";
+import { checkWordBlocks } from "../../../../server/audit/projections_check.ts";
+import { openSpans } from "../../../../server/actions/list/open_spans_store.ts";
+import { listActions } from "../../../../server/actions/list/store.ts";
+import type { Ledger } from "../../../../server/db/ledger.ts";
+import { BLOCK } from "../../../../server/db/ledger_migrations.ts";
+import { plainWords } from "../../../../server/db/word_blocks.ts";
+import { createTestGate, testCaller, type TestGate } from "../../../helpers.ts";
+
+/** Two whole blocks and the beginning of a third one. */
+const ACTIONS = 2 * BLOCK + 50;
+const ALL = { low: 1, before: ACTIONS + 1 };
+const THIRD = { low: 2 * BLOCK + 1, before: ACTIONS + 1 };
+
+let gate: TestGate;
+let ledger: Ledger;
+
+/**
+ * One action in two has `server`, the others `ui`. `common` is everywhere, `late` from the second
+ * block on, and `once` meets `ui` in one action of the first block.
+ */
+const PATH = `CASE WHEN n % 2 = 0 THEN 'ui' WHEN n % 6 = 3 THEN 'once/server' ELSE 'server' END
+  || CASE WHEN n = 1000 THEN '/once' ELSE '' END
+  || CASE WHEN n > ${BLOCK} THEN '/late' ELSE '' END || '/common/file' || n || '.ts'`;
+
+beforeAll(async () => {
+  gate = await createTestGate();
+  ledger = gate.project.ledger;
+  const { id } = await gate.project.sessions.open({}, testCaller());
+  await ledger.commit({
+    statements: [{
+      sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
+          execution, decision, risk, reversible, digest, created_at, decided_by)
+        WITH RECURSIVE numbers (n) AS (
+          SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ACTIONS})
+        SELECT 'test', 'a' || n, n, '', ?, 'codex', 'write_file', ${PATH}, 'approved', 'none',
+          '{"reason":"Allowed"}', '{"level":"low"}', 0, '', '2026-01-01T00:00:00.000Z', 'policy'
+        FROM numbers`,
+      args: [id],
+    }],
+    events: [],
+  });
+  await vi.waitUntil(async () => await noted() === 2 * BLOCK, { timeout: 110_000, interval: 100 });
+});
+
+async function noted(): Promise<number> {
+  const [row] = await ledger.all("SELECT number FROM projected WHERE name = 'word_blocks'");
+  return Number(row!.number);
+}
+
+const spansOf = (text: string) => openSpans(ledger, text, ALL);
+
+async function find(q: string, order: "newest" | "oldest" = "newest"): Promise<number[]> {
+  const { items } = await listActions(ledger, { q, order } as never, 100);
+  return items.map(({ seq }) => seq);
+}
+
+test("a search for frequent words skips the blocks in which they never share an action", async () => {
+  expect(await spansOf('"server" "ui"')).toEqual([THIRD]);
+  expect(await spansOf('"once" "ui"')).toEqual([{ low: 1, before: BLOCK + 1 }, THIRD]);
+  expect(await spansOf('"common" "late" "server"')).toEqual([ALL]);
+  expect(await spansOf('"common" "server" "ui"')).toEqual([THIRD]);
+  const inside = { low: BLOCK - 10, before: BLOCK + 20 };
+  expect(await openSpans(ledger, '"once" "ui"', inside)).toEqual([
+    { low: BLOCK - 10, before: BLOCK + 1 },
+  ]);
+});
+
+test("words that are not frequent, not plain, or alone skip nothing", async () => {
+  for (const text of ['"server" "file7"', '"ui" "nowhere"', '"server" "fä"', '"server"', '""']) {
+    expect(await spansOf(text), text).toEqual([ALL]);
+  }
+});
+
+test("each search finds the same actions as a look at every path, in both orders", async () => {
+  const vocabulary = ["server", "ui", "once", "late", "common", "file1000"];
+  const queries = vocabulary.flatMap((one) => vocabulary.map((other) => `${one} ${other}`)).concat(
+    "once ui late",
+    "UI-common",
+    "server.ui",
+    "ui/once/common",
+  );
+  for (const q of queries) {
+    const words = plainWords(q)!;
+    const all = await ledger.all(
+      `SELECT seq, path FROM actions WHERE ${
+        words.map(() => "'/' || replace(path, '.', '/') || '/' LIKE ?").join(" AND ")
+      } ORDER BY seq`,
+      words.map((word) => `%/${word}/%`),
+    );
+    const joined = /^\S+$/.test(q) ? q.toLowerCase().replace(/[^a-z]/g, "/") : "";
+    const expected = all.filter(({ path }) => String(path).replace(".", "/").includes(joined))
+      .map(({ seq }) => Number(seq));
+    expect(await find(q, "oldest"), q).toEqual(expected.slice(0, 100));
+    expect(await find(q), q).toEqual(expected.reverse().slice(0, 100));
+  }
+});
+
+test("a text that changes opens its block, and the search finds it", async () => {
+  expect(await find("rewritten server")).toEqual([]);
+  await ledger.commit({
+    statements: [{ sql: "UPDATE actions SET reason = 'rewritten ui' WHERE seq = 20001", args: [] }],
+    events: [],
+  });
+  expect(await spansOf('"server" "ui"')).toEqual([{ low: BLOCK + 1, before: ACTIONS + 1 }]);
+  expect(await find("server ui")).toEqual([20_001]);
+  expect(await find("rewritten server")).toEqual([20_001]);
+});
+
+test("an outcome changes no searched text, so its block stays", async () => {
+  await ledger.commit({
+    statements: [{ sql: "UPDATE actions SET execution = 'failed' WHERE seq = 7", args: [] }],
+    events: [],
+  });
+  expect(await spansOf('"server" "ui"')).toEqual([{ low: BLOCK + 1, before: ACTIONS + 1 }]);
+});
+
+test("the check of the projections recounts the words that meet", async () => {
+  expect(await checkWordBlocks(ledger)).toBe(null);
+  await ledger.commit({
+    statements: [{ sql: "UPDATE word_blocks SET meets = '0' WHERE word = 'ui'", args: [] }],
+    events: [],
+  });
+  expect(await checkWordBlocks(ledger)).toMatch(
+    /word_blocks has a row for block 0 that is not true/,
+  );
+});
+
+test.each([
+  ["src/Main_File.ts", ["src", "main", "file", "ts"]],
+  ["a a A — “b” … → 1", ["a", "b", "1"]],
+  ["…", []],
+  ["café", null],
+  ["straße", null],
+  ["\u212a", null], // the word index folds the sign of Kelvin to k
+  ["日本", null],
+])("the words of %s", (text, words) => {
+  expect(plainWords(text)).toEqual(words);
+});
