@@ -156,6 +156,7 @@ export const JUDGED: Record<string, Row[]> = {
       "true",
       "two at once insert the same user, which becomes a 500",
     ],
+    [/^secrets_shown GET \/download/, "true", "documented: the file of the database"],
     LIMIT,
     LEAK,
     ...CRASHES,
