@@ -27,7 +27,8 @@ export function createCommand(io: Io, exit: (code: number) => void): CommandUnkn
         for (const { name, scenarios, findings } of read) {
           for (const finding of findings) io.stderr.write(`${formatFinding(finding, name)}\n`);
           if (findings.length === 0) {
-            io.stdout.write(`${name}: ${scenarios.length} scenarios, valid\n`);
+            const what = scenarios.length === 1 ? "1 scenario" : `${scenarios.length} scenarios`;
+            io.stdout.write(`${name}: ${what}, valid\n`);
           }
         }
       }

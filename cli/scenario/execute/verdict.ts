@@ -90,8 +90,7 @@ export function judgeRace({ expected_status = 0 }: Exec, race: Race): Verdict {
     return failed(`${howMany(winners.length, count)} succeeded; only one should: a race`);
   }
   const broken = race.shots.find(({ error }) => error !== null);
-  // Who refuses before the last byte may close the connection that it is sent on.
-  if (broken && !race.shots.some(isRefusedEarly)) {
+  if (broken && !race.shots.some(isRefusedEarly) && !isUnreadByAll(race)) {
     return failed(`A request of the race got no good answer: ${broken.error}`);
   }
   const crash = crashOf(race);
@@ -107,10 +106,20 @@ export function judgeRace({ expected_status = 0 }: Exec, race: Race): Verdict {
   return passed(`Only one of ${inWords(count)} succeeded${why}`);
 }
 
+/** True for a service that may close a connection before the last byte is sent on it. */
 function isRefusedEarly({ status, answered_us }: Race["shots"][number]): boolean {
   return status !== null && status >= 400 && status < 500 && answered_us !== null &&
     answered_us < 0;
 }
+
+/** True where every answer refuses the request unread, so that the server may reset the others. */
+function isUnreadByAll({ shots }: Race): boolean {
+  const answered = shots.filter(({ error }) => error === null);
+  return answered.length > 0 && answered.every(({ status }) => REFUSED_UNREAD.includes(status!)) &&
+    shots.every(({ error }) => error === null || /EPIPE|ECONNRESET/.test(error));
+}
+
+const REFUSED_UNREAD = [401, 403, 404, 405, 429];
 
 /** The failure of a volley that the server met with a 5xx; null without one. */
 export function crashOf({ shots }: Pick<Race, "shots">): Verdict | null {

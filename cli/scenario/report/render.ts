@@ -175,6 +175,7 @@ function printAreas(io: Io, { areas, coverage, target }: Summary): void {
 function summaryLine(summary: Summary): string {
   const { scenarios, executed, passed, failed, skipped, inconclusive, duration_ms } = summary;
   const accepted = summary.accepted > 0 ? ` (${summary.accepted} accepted)` : "";
-  return `\n${scenarios} scenarios: ${executed} executed, ${passed} passed, ${failed} failed${accepted}, ` +
+  const what = scenarios === 1 ? "1 scenario" : `${scenarios} scenarios`;
+  return `\n${what}: ${executed} executed, ${passed} passed, ${failed} failed${accepted}, ` +
     `${skipped} skipped, ${inconclusive} inconclusive, in ${duration_ms} ms`;
 }

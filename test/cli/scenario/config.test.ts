@@ -22,7 +22,7 @@ test("flags override the environment, which overrides the settings file", async 
   expect(requests[0]!.headers).toEqual(expect.arrayContaining(["A", "1", "B", "2"]));
   process.env.SCENARIO_OUTPUT = "json";
   expect(JSON.parse((await tool(cwd, "run")).stdout).summary.executed).toBe(1);
-  expect((await tool(cwd, "run", "--output", "text")).stdout).toContain("1 scenarios: 1 executed");
+  expect((await tool(cwd, "run", "--output", "text")).stdout).toContain("1 scenario: 1 executed");
 });
 
 test.each([

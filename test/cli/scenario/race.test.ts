@@ -75,6 +75,32 @@ test("a connection that ends after an early refusal of the others is no failure"
   }]);
 });
 
+test.each([
+  ["nothing is served there", 404, "inconclusive", "Proves nothing: all ten were refused (404)"],
+  ["one may have won", 409, "failed", "got no good answer"],
+])(
+  "a connection that is reset beside complete answers: %s",
+  async (_name, status, verdict, why) => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      const isReset = ++connections === 3;
+      let text = "";
+      socket.on("error", () => {});
+      socket.on("data", (chunk) => {
+        text += chunk;
+        if (!text.endsWith("{}")) return;
+        if (isReset) return void socket.resetAndDestroy();
+        socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { executions } = await runJson(execs(race("/")), "--target", url);
+    expect(executions).toMatchObject([{ status: verdict, reason: expect.stringContaining(why) }]);
+  },
+);
+
 describe("the verdict of a race", () => {
   test.each([
     [
