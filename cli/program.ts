@@ -12,7 +12,8 @@ export async function run(argv: string[], io: Io): Promise<number> {
   try {
     const called = argv.find((word) => !word.startsWith("-") && word !== "help");
     const program = await createProgram(io, (name) => name === called);
-    await program.parseAsync(argv.length === 0 ? ["help"] : argv, { from: "user" });
+    const words = argv.length === 0 ? ["help"] : withoutHelp(argv, program);
+    await program.parseAsync(words, { from: "user" });
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
@@ -20,6 +21,16 @@ export async function run(argv: string[], io: Io): Promise<number> {
   } finally {
     showTyping(io);
   }
+}
+
+/** Commander answers `help` of an unknown command with the whole help instead of an error. */
+function withoutHelp(argv: string[], program: CommandUnknownOpts): string[] {
+  const at = argv.indexOf("help");
+  const parent = at === 0 ? program : program.commands.find((one) => one.name() === argv[0]);
+  const asked = argv[at + 1];
+  if (at < 0 || at > 1 || !parent?.commands.length || !asked || asked.startsWith("-")) return argv;
+  const isKnown = asked === "help" || parent.commands.some((one) => one.name() === asked);
+  return isKnown ? argv : argv.toSpliced(at, 1);
 }
 
 /** Prints an error and the next command to stderr; returns the exit code. */
@@ -42,6 +53,8 @@ export async function createProgram(
     )
     .version(`gate ${VERSION}`, "-V, --version", "print the version")
     .enablePositionalOptions()
+    // Texts are wrapped beside long names and in narrow terminals too.
+    .configureHelp({ minWidthToWrap: 12 })
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({

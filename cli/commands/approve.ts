@@ -165,11 +165,11 @@ function misused(message: string): CliError {
 const HELP = `
 --remember creates a grant. It first shows what the grant would have allowed in the last 30 days.
 
---permit is for a command such as npm install whose package installs git hooks. Without it gate undoes
-such a change and blocks the session.
+--permit is for a command such as npm install whose package installs git hooks. Without it gate
+undoes such a change and blocks the session.
 
---take is for apply_changes: a command worked on a copy of the project (sandbox.mode "review"), and its
-changes wait. gate show lists the files. The files that you do not name stay as they are.
+--take is for apply_changes: a command worked on a copy of the project (sandbox.mode "review"), and
+its changes wait. gate show lists the files. The files that you do not name stay as they are.
 
 --open is for a command that failed on a wall of the sandbox: it runs in the sandbox with that wall
 open. A place that a rule blocks stays closed.
@@ -181,7 +181,7 @@ It shows each action and then asks for the passphrase once, also for several ids
 each of them goes in one request; each id has an outcome of its own. Without a terminal use
 --passphrase-stdin, and --digest with the digest that gate show has shown you.
 
-With --as, a member of the team decides at this terminal. Their key signs, so the decision is theirs.
+With --as, a member of the team decides at this terminal. Their key signs: the decision is theirs.
 
 Exits with 1 if an approval or an execution fails.
 

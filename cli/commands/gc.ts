@@ -39,7 +39,8 @@ const HELP = `
 Set "retention": { "days": 90 } in the global config to keep contents for 90 days. It has no effect
 until a person accepts it (gate config accept). An action is settled when it is not held, not
 running, and not approved and still to run. Its record and the audit log stay and still verify; its
-texts are no longer shown, and it can no longer be rolled back. What a newer action needs is kept. The ledger's file keeps its size, and new contents use the free space.
+texts are no longer shown, and it can no longer be rolled back. gate keeps the contents that a newer
+action needs. The ledger's file keeps its size, and new contents use the free space.
 
 Examples:
   gate gc --dry-run --days 90

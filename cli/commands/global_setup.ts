@@ -259,8 +259,8 @@ and those that the hosts list.
 
 With --enforce, hosts that have hooks also ask gate before each call of their own tools and of other
 MCP servers' tools: ${HOOKED_HOSTS.map(({ name }) => name).join(", ")}.
-With --statusline, gate stands before your status line of Claude Code and calls it: only there Claude
-Code tells its rate limits, which gate agents then shows.
+With --statusline, gate stands before your status line of Claude Code and calls it. Claude Code
+tells its rate limits only there, and gate agents then shows them.
 
 In a folder of no project, gate allows reading and holds everything else for you. Rules for all
 folders are in the global config (gate global-config). The calls are in the project "machine".

@@ -62,8 +62,8 @@ export function createCommand(io: Io) {
 }
 
 const JOIN_HELP = `
-With --shared the home takes over the keys of the other machines, so it must have none of its own. On
-the joining machine, begin with an empty home (GATE_HOME, or the old one moved away):
+With --shared the home takes over the keys of the other machines, so it must have none of its own.
+On the joining machine, begin with an empty home (GATE_HOME, or the old one moved away):
   1. gate global-config init and gate global-config edit, before the daemon's first start
   2. gate init in the project, and gate hub join --shared, which takes over the keys
   3. gate config accept with the passphrase of the other machines, and gate hub join --shared again

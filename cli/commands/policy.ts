@@ -262,9 +262,10 @@ const BENCH_NEXT = "gate policy bench my-corpus.jsonl";
 
 const BENCH_HELP = `
 In gate's own sources the default is their corpus. A line may name its policy: a template, or a
-name in the file of --policies. --risk reads a table of actions with their level: a line has command,
-or tool with path and content, or tool with input; before is the old text, session what is known
-about the session, level low, medium, high or critical. {ROOT} and {HOME} stand for the project and the user's home.
+name in the file of --policies. --risk reads a table of actions with their level: a line has
+command, or tool with path and content, or tool with input; before is the old text, session what is
+known about the session, level low, medium, high or critical. {ROOT} and {HOME} stand for the
+project and the user's home.
 
 Examples:
   gate policy bench my-corpus.jsonl --template balanced --json

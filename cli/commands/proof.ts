@@ -154,8 +154,8 @@ Automation:
   "approvals": {"proof": "token"}  in the global config of a new home: the reviewer's token decides
   gate daemon start --auth none    with GATE_HOME set to a throw-away folder: asks for no proof
 
-A further member of the team has a key of their own, which counts for their approvals only. They set it
-after logging in with the link of gate team link, or here:
+A further member of the team has a key of their own, which counts for their approvals only. They set
+it after logging in with the link of gate team link, or here:
 
 Examples:
   gate proof set

@@ -29,7 +29,7 @@ export function addReplay(policy: CommandUnknownOpts, io: Io): void {
     .option("--since <time>", "the start: 12h, 30d or 2w ago, or a date such as 2026-03-01", "30d")
     .option("--config <file>", "replace the project's policies by those of this gate.config.json")
     .option("--policies <file>", "replace single keys by those of this file")
-    .option("--project <id>", "the project; default: that of this folder")
+    .option("--project <id>", "the project (default: that of this folder)")
     .option("--json", "print JSON")
     .addHelpText("after", HELP)
     .action(async ({ since, config, policies, project, json }) => {
@@ -246,8 +246,8 @@ class Progress {
 }
 
 const HELP = `
-Changes nothing: it evaluates the recorded actions again, with the files as they are today. It counts
-actions that it cannot evaluate (redacted inputs, rollbacks) separately.
+Changes nothing: it evaluates the recorded actions again, with the files as they are today. It
+counts actions that it cannot evaluate (redacted inputs, rollbacks) separately.
 
 Examples:
   gate policy replay --since 7d

@@ -44,7 +44,7 @@ export function spawnSandboxed(
   const child = spawn(program, [...options, ...sandbox.argv, ...sandbox.inside, ...words], {
     cwd,
     env,
-    // Pipes, so that the command gets no file, terminal or socket of whoever follows it.
+    // Pipes, so that the command gets no file, terminal or socket of the caller.
     stdio: [
       input ? "pipe" : "ignore",
       ...["pipe", "pipe", ...sandbox.inputs.map(() => "pipe")] as "pipe"[],

@@ -128,6 +128,30 @@ describe("help", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`Usage: gate ${name}`);
     expect(await terminal.run(["help", name])).toEqual({ code, stdout, stderr });
+    const words = [...stdout.matchAll(/^ {2}([a-z][a-z-]+) \[options\]/gm)].map(([, word]) =>
+      word!
+    );
+    const texts = [stdout];
+    for (const word of words) texts.push((await terminal.run([name, word, "--help"])).stdout);
+    const lines = texts.flatMap((text) => text.split("\n"));
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  test.each([
+    [["help", "nope"], "unknown command 'nope'\n  try: gate --help"],
+    [["help", "aprove"], "(Did you mean approve?)"],
+    [["policy", "help", "tset"], "(Did you mean test?)\n  try: gate policy --help"],
+  ])("gate %j names the unknown command", async (args, hint) => {
+    const { code, stdout, stderr } = await terminal.run(args);
+    expect([code, stdout]).toEqual([64, ""]);
+    expect(stderr).toContain(hint);
+    expect(stderr).not.toContain("Usage:");
+  });
+
+  test("the descriptions of options are wrapped in a narrow terminal", async () => {
+    const { stdout } = await terminal.run(["approve", "--help"], { person: true, columns: 40 });
+    const options = /^Options:\n([\s\S]+?)\n\n/m.exec(stdout)![1]!.split("\n");
+    expect(options.filter((line) => line.length > 40)).toEqual([]);
   });
 });
 

@@ -23,7 +23,7 @@ interface Twin {
   isAlso?: (finding: Finding) => boolean;
 }
 
-/** What the tool found on one twin. */
+/** The findings of the tool on one twin. */
 export interface TwinRow {
   name: string;
   holes: number;

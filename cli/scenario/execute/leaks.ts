@@ -51,7 +51,7 @@ const DATABASE =
   /^(SQLite format 3\u0000|PGDMP|-- (MySQL|MariaDB|PostgreSQL) (database )?dump\b)/;
 const PRIVATE_KEY = /^-----BEGIN ([A-Z]+ )?PRIVATE KEY-----/;
 
-/** A database, a private key, a password, a hash, a card code or a PIN in an answer, in words; null without one. */
+/** The kind of secret that an answer shows, in words, such as a private key; null without one. */
 export function secretOf(body: string): string | null {
   if (DATABASE.test(body)) return "a whole database";
   if (PRIVATE_KEY.test(body)) return "a private key";

@@ -483,7 +483,7 @@ function succeeds(operation: Operation, { status, headers }: HttpExchange): bool
   return location !== undefined && [302, 303].includes(status) && leadsOn(operation, location);
 }
 
-/** An address to which a service sends back whom it refuses. */
+/** The address of a redirect with which a service refuses a request. */
 const SENT_BACK = /error|fail|invalid|denied|forbidden|unauthori[sz]ed|expired/i;
 
 const FORM = /^(multipart\/form-data|application\/x-www-form-urlencoded)/i;
@@ -495,7 +495,7 @@ function leadsOn({ method, path, body }: Operation, location: string): boolean {
   }
   const plainPath = (text: string) => text.replace(/[?#].*$/s, "").replace(/\/$/, "");
   const to = plainPath(location.replace(/^https?:\/\/[^/]*/i, ""));
-  // A registration or a logout leads to the login page, and whoever is not logged in is sent there.
+  // A registration or a logout leads to the login page; other forms lead there only without a login.
   const isMeant = /(register|sign-?up|log-?out|sign-?out)\/?$/i.test(path);
   return !`/${to}`.endsWith(`/${plainPath(path).replace(/^\//, "")}`) &&
     (isMeant || !isLoginPath(to));

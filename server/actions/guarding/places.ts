@@ -142,7 +142,10 @@ function withTarget(place: Place): Place[] {
   }
 }
 
-/** What hosts and the system load from the user's home, without the home: gate looks often. */
+/**
+ * The files that hosts and the system load from the user's home, relative to it. Made once, because
+ * gate looks at them around every command.
+ */
 const OF_USER = [
   ...new Set([
     ...HOOKED_HOSTS.flatMap(({ hooks }) => hooks.settings.guarded_paths).flatMap(expandBraces),

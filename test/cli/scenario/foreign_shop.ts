@@ -85,7 +85,7 @@ export const LOGINS = [...USERS].flatMap(([header, id]) => [
   `${id === ALICE ? "alice" : "bob"}=Authorization: ${header}`,
 ]);
 
-/** What each kind of address takes. */
+/** The method and body that each kind of address takes. */
 const METHODS: Record<string, string[]> = {
   "balance/": ["GET"],
   "pay/": ["POST"],
