@@ -234,7 +234,7 @@ async function removePlanted(
     // Else it was removed with its folder, or by the comparison of the guarded files.
     if (!created) continue;
     const difference = instead === null ? created : replacing(created, instead);
-    removed.push({ ...restore(difference, folder), walled: true });
+    removed.push({ ...restore(difference, folder, { follows: false }), walled: true });
   }
   if (removed.length > 0) await reportRemoved(services, row, removed);
   return removed;

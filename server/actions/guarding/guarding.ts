@@ -79,6 +79,8 @@ interface Waiting {
   shared_with: Set<string>;
 }
 
+/** The keys of scopes of the project begin so. */
+const IN_PROJECT = "in ";
 const TOKENS = /\/(?:tokens|keys)\/[^/]+$/;
 const MAX_STRANGERS = 100;
 
@@ -199,7 +201,7 @@ export class Guarding {
         where: "your home folder",
       },
       ...folders.map((folder) => ({
-        key: `in ${folder}`,
+        key: `${IN_PROJECT}${folder}`,
         places: () => placesIn(folder),
         is_saved: true,
         where: `"${folder}"`,
@@ -280,7 +282,9 @@ export class Guarding {
     const isAllowed = isHarmless || this.#accepted.delete(path) ||
       windows.some(({ permits }) => isPermitted(difference, permits));
     if (isAllowed) return keep(scope.snapshot, path, now);
-    const restored = this.#undo(difference, windows);
+    // In the project, a command could put a link into the place of a folder.
+    const follows = change !== "created" || !scope.key.startsWith(IN_PROJECT);
+    const restored = this.#undo(difference, windows, follows);
     // The restored file has another inode and change time than before.
     const after = compare([{ path, deep: false }], new Map()).find((one) => one.path === path);
     keep(scope.snapshot, path, after?.now ?? null);
@@ -293,9 +297,9 @@ export class Guarding {
     }
   }
 
-  #undo(difference: Difference, suspects: readonly Window[]): Restored {
+  #undo(difference: Difference, suspects: readonly Window[], follows: boolean): Restored {
     const folder = join(this.#environment.home, "quarantine", suspects[0]!.action_id);
-    const restored = restore(difference, folder);
+    const restored = restore(difference, folder, { follows });
     this.#environment.log("warn", "A guarded file was changed without permission", {
       ...restored,
       actions: suspects.map(({ action_id }) => action_id),

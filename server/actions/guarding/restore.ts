@@ -9,6 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { type Folder, openFolder } from "../../runtime/folder.ts";
+import { resolvePath } from "../../runtime/real_path.ts";
 import type { Difference } from "./snapshot.ts";
 
 /** A guarded file that was changed without permission, for the ledger and for people. */
@@ -26,37 +28,51 @@ export interface Restored {
 }
 
 /**
- * Puts a guarded file back as it was, and keeps what was found in `folder`. Never throws: a file that
- * cannot be restored is reported as such.
+ * Puts a guarded file back as it was, and keeps what was found in `quarantine`. Without `follows` no
+ * folder above it may be a link: a command that still runs could put one there, to a file elsewhere.
+ * Never throws: a file that cannot be restored is reported as such.
  */
-export function restore({ path, change, before, now }: Difference, folder: string): Restored {
+export function restore(
+  { path, change, before, now }: Difference,
+  quarantine: string,
+  { follows }: { follows: boolean },
+): Restored {
   const report = {
     path,
     change,
     before_sha256: before?.sha256 ?? null,
     after_sha256: now?.sha256 ?? null,
   };
-  let quarantine: string | null = null;
+  if (change === "rewritten") return { ...report, restored: true, quarantine: null };
+  const isKept = before === null || before.kind === "folder" || before.target !== null ||
+    before.content !== null;
+  // Without the old bytes a file stays as it is, unless it is a new one.
+  if (!isKept) return { ...report, restored: false, quarantine: null };
+  let kept: string | null = null;
   try {
-    if (change === "rewritten") return { ...report, restored: true, quarantine };
-    const isKept = before === null || before.kind === "folder" || before.target !== null ||
-      before.content !== null;
-    // Without the old bytes a file stays as it is, unless it is a new one.
-    if (!isKept) return { ...report, restored: false, quarantine };
-    if (lstatSync(path, { throwIfNoEntry: false })) quarantine = moveAway(path, folder);
-    if (before?.kind === "folder") mkdirSync(path, { recursive: true });
-    else if (before?.target != null) symlinkSync(before.target, path);
-    else if (before?.content) write(path, before.content, before.mode);
-    return { ...report, restored: true, quarantine };
+    const above = follows ? resolvePath(dirname(path)).real : dirname(path);
+    const { folder } = openFolder(above, { make: before !== null });
+    try {
+      const name = basename(path);
+      kept = moveAway(folder, name, quarantine);
+      if (before?.kind === "folder") mkdirSync(folder.at(name));
+      else if (before?.target != null) symlinkSync(before.target, folder.at(name));
+      else if (before?.content) write(folder, name, { ...before, content: before.content });
+    } finally {
+      folder.close();
+    }
+    return { ...report, restored: true, quarantine: kept };
   } catch {
-    return { ...report, restored: false, quarantine };
+    return { ...report, restored: false, quarantine: kept };
   }
 }
 
-/** Moves a file or folder into the quarantine and returns its new path. */
-function moveAway(path: string, folder: string): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const kept = join(folder, `${crypto.randomUUID().slice(0, 8)}-${basename(path)}`);
+/** Moves a file or folder into the quarantine and returns its new path; null if it is gone. */
+function moveAway(folder: Folder, name: string, quarantine: string): string | null {
+  const path = folder.at(name);
+  if (!lstatSync(path, { throwIfNoEntry: false })) return null;
+  mkdirSync(quarantine, { recursive: true, mode: 0o700 });
+  const kept = join(quarantine, `${crypto.randomUUID().slice(0, 8)}-${name}`);
   try {
     renameSync(path, kept);
   } catch {
@@ -67,10 +83,13 @@ function moveAway(path: string, folder: string): string {
   return kept;
 }
 
-function write(path: string, content: Uint8Array, mode: number): void {
-  mkdirSync(dirname(path), { recursive: true });
-  const temporary = join(dirname(path), `.gate-${crypto.randomUUID()}`);
+function write(
+  folder: Folder,
+  name: string,
+  { content, mode }: { content: Uint8Array; mode: number },
+): void {
+  const temporary = folder.at(`.gate-${crypto.randomUUID()}`);
   writeFileSync(temporary, content, { flag: "wx", mode });
   chmodSync(temporary, mode);
-  renameSync(temporary, path);
+  renameSync(temporary, folder.at(name));
 }

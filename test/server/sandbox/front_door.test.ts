@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { engineOnce } from "../../../server/sandbox/engine.ts";
 import { policyTemplate } from "../../../server/policy/templates.ts";
 import { createTestGate } from "../../helpers.ts";
+import { createTempFolder } from "../../temp_folder.ts";
 import { connect, connectAgent } from "./agent.ts";
 import { ENGINE } from "./stage.ts";
 
@@ -77,6 +78,33 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     const author = ["-c", "user.name=x", "-c", "user.email=x@example.com"];
     git(...author, "commit", "-q", "--allow-empty", "-m", "plain");
     expect(existsSync(join(folder, "made"))).toBe(false);
+  });
+
+  test("no file of another folder is moved away through a folder that a command swaps", async () => {
+    const gate = await createTestGate(sandboxed);
+    const other = createTempFolder("gate-other-");
+    writeFileSync(join(other, ".env"), "of a person");
+    gate.write(
+      "src/swap.py",
+      "import ctypes, os, time\n" +
+        "os.mkdir('src/d'); os.symlink(" + JSON.stringify(other) + ", 'src/l')\n" +
+        "libc = ctypes.CDLL(None); end = time.time() + 6\n" +
+        "while time.time() < end: libc.renameat2(-100, b'src/d', -100, b'src/l', 2)\n",
+    );
+    gate.write(
+      "src/make.py",
+      "for _ in range(200):\n" +
+        "  try: open('src/d/.env', 'x').close()\n" +
+        "  except OSError: pass\n",
+    );
+    const run = await connect(gate);
+    const swapping = run("python3 src/swap.py", { wait_ms: 15_000 });
+    for (let attempt = 0; attempt < 3; attempt++) {
+      await run("python3 src/make.py", { wait_ms: 15_000 });
+      expect(readFileSync(join(other, ".env"), "utf8")).toBe("of a person");
+    }
+    await swapping;
+    expect(readFileSync(join(other, ".env"), "utf8")).toBe("of a person");
   });
 
   test("a blocked file that the command creates is moved away and told", async () => {

@@ -1,0 +1,82 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { restore } from "../../../../server/actions/guarding/restore.ts";
+import { compare, takeSnapshot } from "../../../../server/actions/guarding/snapshot.ts";
+import { createTempFolder } from "../../../temp_folder.ts";
+
+let base: string;
+const at = (path: string) => join(base, path);
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(at(path)), { recursive: true });
+  writeFileSync(at(path), text);
+}
+
+beforeEach(() => {
+  base = createTempFolder("gate-restore-");
+  write("project/folder/.env", "planted");
+  write("elsewhere/.env", "of a person");
+});
+
+/** A command puts a link to another folder into the place of `folder`. */
+function swap(): void {
+  renameSync(at("project/folder"), at("project/away"));
+  symlinkSync(at("elsewhere"), at("project/folder"));
+}
+
+const places = () => [{ path: at("project/folder/.env"), deep: false }];
+
+test("a new file is moved into the quarantine", () => {
+  const [created] = compare(places(), new Map());
+  const { restored, quarantine } = restore(created!, at("quarantine"), { follows: false });
+  expect(restored).toBe(true);
+  expect(existsSync(at("project/folder/.env"))).toBe(false);
+  expect(readFileSync(quarantine!, "utf8")).toBe("planted");
+});
+
+test("no file is moved away from where a swapped folder leads", () => {
+  const [created] = compare(places(), new Map());
+  swap();
+  expect(restore(created!, at("quarantine"), { follows: false }))
+    .toMatchObject({ restored: false, quarantine: null });
+  expect(readFileSync(at("elsewhere/.env"), "utf8")).toBe("of a person");
+  expect(existsSync(at("quarantine")) ? readdirSync(at("quarantine")) : []).toEqual([]);
+});
+
+test("no file is written to where a swapped folder leads", () => {
+  const before = takeSnapshot(places());
+  write("project/folder/.env", "changed by a command");
+  const [modified] = compare(places(), before);
+  swap();
+  expect(restore(modified!, at("quarantine"), { follows: false })).toMatchObject({
+    restored: false,
+  });
+  expect(readFileSync(at("elsewhere/.env"), "utf8")).toBe("of a person");
+});
+
+test("a link that a person has above a guarded file is followed", () => {
+  swap();
+  const before = takeSnapshot(places());
+  write("elsewhere/.env", "changed by a command");
+  const [modified] = compare(places(), before);
+  expect(restore(modified!, at("quarantine"), { follows: true })).toMatchObject({ restored: true });
+  expect(readFileSync(at("elsewhere/.env"), "utf8")).toBe("of a person");
+});
+
+test("a folder that was removed comes back with its file", () => {
+  const before = takeSnapshot(places());
+  renameSync(at("project/folder"), at("project/away"));
+  const [deleted] = compare(places(), before);
+  expect(restore(deleted!, at("quarantine"), { follows: false }))
+    .toMatchObject({ change: "deleted", restored: true });
+  expect(readFileSync(at("project/folder/.env"), "utf8")).toBe("planted");
+});
