@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, statSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { SandboxEngine } from "../environment.ts";
@@ -274,8 +274,10 @@ interface Places {
 
 function placesOf(input: WallsInput): Places {
   const git = outerGit(input.roots);
-  const open = input.writable.map((path) => writablePath(path, input))
-    .filter((one) => one !== null);
+  const named = input.writable.map((path) => pathOf(path, input));
+  const changed = [...input.roots, ...named.map(realOf).filter((one) => one !== null)];
+  const open = named.filter((path) => !passesLink(path, changed))
+    .map((path) => writablePath(path, input)).filter((one) => one !== null);
   return { git, open, tops: outermost([...input.roots, ...git, ...open]) };
 }
 
@@ -336,8 +338,38 @@ export function outerGit(roots: readonly string[]): string[] {
     .filter((path) => !roots.some((root) => isWithin(path, root)));
 }
 
-function writablePath(path: string, { user_home, gate_home, judge }: WallsInput): string | null {
-  const full = path.startsWith("~/") ? join(user_home, path.slice(2)) : path;
+function pathOf(path: string, { user_home }: WallsInput): string {
+  return path.startsWith("~/") ? join(user_home, path.slice(2)) : path;
+}
+
+const MOST_LINKS = 40;
+
+/**
+ * Whether a path leads through a link that lies in one of these folders: a command may have put it
+ * there, to a place that nobody opened.
+ */
+function passesLink(path: string, folders: readonly string[]): boolean {
+  let at = "/";
+  const names = namesOf(path);
+  for (let links = 0; names.length > 0;) {
+    const next = join(at, names.shift()!);
+    if (lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() !== true) {
+      at = next;
+      continue;
+    }
+    if (++links > MOST_LINKS || folders.some((one) => isWithin(next, one))) return true;
+    const target = readlinkSync(next);
+    if (target.startsWith("/")) at = "/";
+    names.unshift(...namesOf(target));
+  }
+  return false;
+}
+
+function namesOf(path: string): string[] {
+  return path.split("/").filter((name) => name !== "");
+}
+
+function writablePath(full: string, { user_home, gate_home, judge }: WallsInput): string | null {
   const real = full.startsWith("/") ? realOf(full) : null;
   if (real === null || judge(real) === "hidden") return null;
   const isTooWide = [user_home, gate_home].some((one) => isWithin(one, real)) ||

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createStage, ENGINE } from "./stage.ts";
@@ -64,5 +64,32 @@ describe.runIf(ENGINE !== null)("a text that names files below /tmp", () => {
       walls: { strangers: [join(base, "other")] },
     });
     expect(output).not.toContain("SECRET");
+  });
+});
+
+describe.runIf(ENGINE !== null)("a folder that commands may write", () => {
+  test.each([
+    ["in another such folder", "data/out", "~/data/out"],
+    ["in the project", "project/build", "~/project/build"],
+  ])("opens nothing once a command %s made it a link", async (_, folder, named) => {
+    const { run, home } = createStage({
+      ...FILES,
+      [`home/user/${folder}/x`]: "",
+      "home/user/bin/tool": "tool\n",
+      "home/user/data/y": "",
+    });
+    const walls = { writable: ["~/data", named] };
+    const kept = await run(`echo made > ~/${folder}/made; cat ~/${folder}/made`, { walls });
+    expect(kept.output).toBe("made\n");
+    await run(`rm -r ~/${folder} && ln -s ~/bin ~/${folder}`, { walls });
+    await run(`echo planted > ~/${folder}/git; echo planted > ~/bin/git`, { walls });
+    expect(readdirSync(join(home, "bin"))).toEqual(["tool"]);
+  });
+
+  test("may be a link that a person has made", async () => {
+    const { run, home } = createStage({ ...FILES, "home/user/disk/x": "" });
+    symlinkSync(join(home, "disk"), join(home, "data"));
+    await run(`echo made > ${home}/disk/made`, { walls: { writable: ["~/data"] } });
+    expect(readdirSync(join(home, "disk"))).toEqual(["made", "x"]);
   });
 });
