@@ -18,7 +18,7 @@ export async function runHook(
     console.error(
       `gate: Cannot answer the hook: gate has no hooks for "${host}"\n  try: gate hook --help`,
     );
-    return USAGE;
+    return await isCalledByHost() ? BLOCKED : USAGE;
   }
   try {
     // console.log waits for the write and loads nothing more.
@@ -28,4 +28,10 @@ export async function runHook(
     console.error(`Blocked by gate: ${error instanceof Error ? error.message : String(error)}`);
     return BLOCKED;
   }
+}
+
+/** Whether a program waits for an answer; a newer gate may have set up a host that this one lacks. */
+async function isCalledByHost(): Promise<boolean> {
+  const { isatty } = await import("node:tty");
+  return !isatty(0) && await readInput().catch(() => "unreadable") !== "";
 }

@@ -207,6 +207,13 @@ describe("gate hook, run by the executable", () => {
     for (const args of [["hook"], ["hook", "zed"], ["hook", "codex", "more"]]) {
       expect(await world.run(args)).toMatchObject({ code: 64, stdout: "" });
     }
+    // A host that only a newer gate knows takes 64 for a failure of no weight, and runs the tool.
+    expect(await world.run(["hook", "zed"], { input: '{"tool_name":"Bash"}' }))
+      .toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining('no hooks for "zed"'),
+      });
     const { stdout } = must(await world.run(["hook", "--help"]));
     for (const host of HOSTS) expect(stdout).toContain(host);
   });
