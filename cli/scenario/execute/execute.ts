@@ -196,9 +196,10 @@ function sumUpRounds(ran: Ran[]): Ran {
 }
 
 function headOf({ verdict }: Ran, count: number, ran: Ran[]): string {
-  return verdict.status === "passed"
-    ? `In all ${ran.length} rounds`
-    : `In ${count} of ${ran.length} rounds`;
+  if (verdict.status !== "passed") return `In ${count} of ${ran.length} rounds`;
+  const empty = ran.filter((one) => !hasWinner(one)).length;
+  if (empty === 0 || empty === ran.length) return `In all ${ran.length} rounds`;
+  return `In all ${ran.length} rounds, ${empty} of them vacuous`;
 }
 
 /** States the detection rate that these clean rounds rule out, at 95 %. */

@@ -80,9 +80,9 @@ function missingFor({ presumes = [] }: Exec, status: number): string | null {
 
 /**
  * Fails a volley with more than one 2xx (the race), with a 5xx or with a transport error. A volley
- * without a winner decides nothing, unless all were answered as the scenario says.
+ * without a winner passes as vacuous; of a race with requests in sequence it decides nothing.
  */
-export function judgeRace({ expected_status = 0 }: Exec, race: Race): Verdict {
+export function judgeRace({ expected_status = 0, sequence }: Exec, race: Race): Verdict {
   const count = race.shots.length;
   const winners = race.shots.filter(({ status }) => isSuccess(status));
   if (race.error) return failed(`The race could not be run: ${race.error}`);
@@ -99,9 +99,11 @@ export function judgeRace({ expected_status = 0 }: Exec, race: Race): Verdict {
   if (winners.length === 0) {
     const isAsked = expected_status > 0 &&
       race.shots.every(({ status }) => status === expected_status);
-    return isAsked
-      ? passed(`All ${inWords(count)} were answered ${expected_status} as expected${why}`)
-      : inconclusive(`Proves nothing: ${noWinner(race)}${whyNone(race)}${why}`);
+    if (isAsked) {
+      return passed(`All ${inWords(count)} were answered ${expected_status} as expected${why}`);
+    }
+    const none = `${noWinner(race)}${whyNone(race)}${why}`;
+    return sequence ? inconclusive(`Proves nothing: ${none}`) : passed(`vacuous: ${none}`);
   }
   return passed(`Only one of ${inWords(count)} succeeded${why}`);
 }

@@ -70,13 +70,13 @@ test("a connection that ends after an early refusal of the others is no failure"
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { executions } = await runJson(execs(race("/")), "--target", url);
   expect(executions).toMatchObject([{
-    status: "inconclusive",
-    reason: expect.stringMatching(/^Proves nothing: all ten were refused \(401\)/),
+    status: "passed",
+    reason: expect.stringMatching(/^vacuous: all ten were refused \(401\)/),
   }]);
 });
 
 test.each([
-  ["nothing is served there", 404, "inconclusive", "Proves nothing: all ten were refused (404)"],
+  ["nothing is served there", 404, "passed", "vacuous: all ten were refused (404)"],
   ["one may have won", 409, "failed", "got no good answer"],
 ])(
   "a connection that is reset beside complete answers: %s",
@@ -109,10 +109,15 @@ describe("the verdict of a race", () => {
       "failed",
       "fail with 500",
     ],
-    ["no winner", () => 409, "inconclusive", "Proves nothing: all ten were refused (409)"],
-    ["no authorised one", () => 401, "inconclusive", "all ten were refused (401); none was auth"],
-    ["all rate limited", () => 429, "inconclusive", "rate limited"],
-    ["all redirected", () => 302, "inconclusive", "redirected"],
+    ["no winner", () => 409, "passed", "vacuous: all ten were refused (409)"],
+    [
+      "no authorised one",
+      () => 401,
+      "passed",
+      "vacuous: all ten were refused (401); none was auth",
+    ],
+    ["all rate limited", () => 429, "passed", "rate limited"],
+    ["all redirected", () => 302, "passed", "redirected"],
     [
       "one winner and redirected losers",
       (n: number) => n === 0 ? 201 : 303,
@@ -137,7 +142,12 @@ describe("the verdict of a race", () => {
 
   test.each([
     ["all as expected", () => 409, "passed", "All ten were answered 409 as expected"],
-    ["one otherwise", (n: number) => n === 3 ? 404 : 409, "inconclusive", "refused (409, 404)"],
+    [
+      "one otherwise",
+      (n: number) => n === 3 ? 404 : 409,
+      "passed",
+      "vacuous: all ten were refused (409, 404)",
+    ],
     ["two winners all the same", (n: number) => n < 2 ? 200 : 409, "failed", "2 of ten succeeded"],
   ])("expected_status 409: %s", async (_name, statusOf, status, reason) => {
     let n = 0;
