@@ -81,15 +81,16 @@ export const MORE: Deed[] = [
       await scene.open(`/policy?project=my-app&input=${input}`);
       await hand.press(page.locator("summary", { hasText: "may match: a part of the action" }));
       await page.locator("details[open] .policy-matched").first().waitFor();
-      const folder = scene.name("drafts");
+      // A project of its own: the suggestions are learned from all of a project's decisions.
+      const project = scene.name("history");
+      await scene.stage.addProject(project);
       for (let n = 0; n < 12; n++) {
-        const { id } = await scene.stage.submit("write_file", {
-          ...{ path: `${folder}/n${n}.md`, content: "n\n" },
-        });
+        const input = { path: `drafts/n${n}.md`, content: "n\n" };
+        const { id } = await scene.stage.submit("write_file", input, { project });
         const verb = n === 7 ? "reject" : "approve";
-        await scene.stage.api("POST", `/api/actions/${id}/${verb}?project=my-app`, {});
+        await scene.stage.api("POST", `/api/actions/${id}/${verb}?project=${project}`, {});
       }
-      await scene.open("/policy?project=my-app");
+      await scene.open(`/policy?project=${project}`);
       await hand.press(button("Suggest rules"));
       await hand.press(page.locator("summary", { hasText: "turned down" }));
       await scene.see(/actions that nobody approved/);
