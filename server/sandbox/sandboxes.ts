@@ -201,7 +201,40 @@ export class Sandboxes {
       readable: opened.readable,
       blocked_outside: anchoredPatterns(compiled),
     });
+    const movable = this.#movable(built);
+    if (movable !== null) {
+      throw refused(
+        `a command that still runs can move "${movable}" while the sandbox is built, and a file in ` +
+          "it must be hidden or kept",
+        "wait until that command has ended",
+      );
+    }
     return { ...built, judge };
+  }
+
+  /**
+   * A folder around a hidden or kept file that a running command can move, because its own sandbox was
+   * built before the file was there. A link in the place of the folder would lead a mount elsewhere.
+   */
+  #movable({ found, looked }: WallsFound): string | null {
+    const around = new Set(
+      found.filter(({ kind }) => kind !== "link").flatMap(({ path }) =>
+        foldersAround(path).filter((folder) =>
+          looked.some((top) => folder !== top && isWithin(folder, top))
+        )
+      ),
+    );
+    if (around.size === 0) return null;
+    for (const [action_id, { folders, paths, links, whole }] of this.#running.all()) {
+      if (!this.lanes.holds(action_id)) continue;
+      const fixed = new Set([...paths].filter((path) => !links.has(path)).flatMap(foldersAround));
+      const movable = [...around].find((folder) =>
+        folders.some((top) => isWithin(folder, top)) && !fixed.has(folder) &&
+        !whole.some((one) => isWithin(folder, one))
+      );
+      if (movable !== undefined) return movable;
+    }
+    return null;
   }
 
   /**
