@@ -20,7 +20,7 @@ export interface GitLinks {
   objects: (GitLink & { line: string })[];
 }
 
-/** What a person may link, and what no command of git shows or writes. */
+/** Names that a person may link, and that no command of git shows or writes. */
 const SKIPPED = new Set([
   ...["hooks", "info", "config", "config.worktree", "description", "commondir", "gitdir"],
   // The folders of submodules are folders of git themselves; the others hold no commits.

@@ -67,7 +67,7 @@ interface WayOut {
 function waysOutOf(git: string): WayOut[] {
   return [git, ...modulesOf(git, MOST_FOLDERS).folders].flatMap((folder) => {
     const found = gitLinksOf([folder]) ?? { links: [], objects: [] };
-    // What lies in the folders that a list names belongs to others, and gate moves none of it.
+    // The folders that a list names belong to others: gate moves nothing in them.
     const links = found.links.filter(({ path }) => isWithin(path, folder));
     const objects = found.objects.filter(({ path }) => isWithin(path, folder));
     const keyOf = ({ path, target }: GitLink) => `${path}\0${target}`;
