@@ -52,8 +52,8 @@ test.each([
   [["log", "--from", "yesterday"], "such as 2026-03-01"],
   [["log", "--to", "2026-13-01"], "such as 2026-03-01"],
   [["audit", "export", "--from", "1"], "such as 2026-03-01"],
-  [["audit", "export", "--window", "1"], "expected days, such as 7d"],
-  [["audit", "export", "--window", "9999d"], "expected at most 3650d"],
+  [["audit", "export", "--window", "1"], "Expected days, such as 7d"],
+  [["audit", "export", "--window", "9999d"], "Expected at most 3650d"],
 ])("%j is wrong usage", async (args, message) => {
   expect(await gated.terminal.run(args)).toMatchObject({
     code: 64,
