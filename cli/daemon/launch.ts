@@ -114,8 +114,9 @@ function causeOfSilence(home: string): string {
 
 function notStarted(place: Place, failure: string | null): CliError {
   if (failure) {
-    const why = failure.replace(/^gate: (Cannot )?/, (_, cannot) => cannot ? "it cannot " : "");
-    return new CliError(`Cannot start the daemon: ${why}`);
+    const [cause = "", next] = failure.split("\n  try: ");
+    const why = cause.replace(/^gate: (Cannot )?/, (_, cannot) => cannot ? "it cannot " : "");
+    return new CliError(`Cannot start the daemon: ${why}`, { ...next && { next } });
   }
   const pid = readDaemonFile(place.home)?.pid;
   const which = pid ? ` (last known pid ${pid})` : "";

@@ -72,7 +72,7 @@ test("a home with a passphrase refuses --auth none with the reason and the next 
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stderr).toBe(
       "gate: Cannot start the daemon: it cannot run without credentials on this home: a " +
-        "passphrase or passkey decides here; set GATE_HOME to a throw-away folder\n",
+        "passphrase or passkey decides here\n  try: set GATE_HOME to a throw-away folder\n",
     );
   }
   const restart = await terminal.run(["daemon", "restart", "--auth", "none"]);
