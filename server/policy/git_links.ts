@@ -6,7 +6,7 @@ import { evaluateRead } from "./path_rules.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import { baseName } from "./programs/grammar.ts";
 import type { Surroundings } from "./request.ts";
-import type { GitLink } from "./tracked.ts";
+import { type GitLink, isWithin } from "./tracked.ts";
 
 /** The findings about git's links, and the places that they lead to. */
 export interface LinkFindings {
@@ -87,8 +87,4 @@ function asked(reason: string): Finding {
 
 function followed({ path, target }: GitLink): string {
   return `git follows ${JSON.stringify(path)} to ${JSON.stringify(target)}`;
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`);
 }

@@ -129,7 +129,8 @@ export function testOf(
   };
 }
 
-function isWithin(path: string, folder: string): boolean {
+/** Whether a path is a folder or below it; every path is below "". */
+export function isWithin(path: string, folder: string): boolean {
   return folder === "" || path === folder || path.startsWith(`${folder}/`);
 }
 

@@ -98,7 +98,7 @@ test("an entry of a list of objects is new, and those from before stay", async (
   const stay = await appearedBy({ [list]: "/var/empty\n" }, () => {});
   expect(stay).toEqual([]);
   const appeared = await appearedBy({ [list]: "/var/empty\n" }, (stage) => {
-    // What the other folder holds is not the command's, and stays.
+    // The content of the other folder is not the command's, and stays.
     mkdirSync(join(stage.root, "other/info"), { recursive: true });
     writeFileSync(join(stage.root, "other/info/alternates"), "/var/empty\n");
     symlinkSync("/var/empty", join(stage.root, "other/link"));
