@@ -7,6 +7,7 @@ import { openConnection } from "../../../cli/daemon/connect.ts";
 import { describeRollbacks } from "../../../cli/actions/rollback.ts";
 import { run } from "../../../cli/program.ts";
 import { unwrap } from "../../../server/client.ts";
+import { AuditType } from "../../../server/evidence/schema.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
 
@@ -108,7 +109,9 @@ test.skipIf(!existsSync("/dev/full"))("an export to a full disk is an error", as
   });
 });
 
-test("audit export accepts a type that this release never writes", async () => {
+test("audit export offers every type of event in its help, and refuses others", async () => {
+  const { stdout } = await gated.good("audit", "export", "--help");
+  expect(AuditType.options.filter((type) => !stdout.includes(`"${type}"`))).toEqual([]);
   const args = ["audit", "export", "--project", "web", "--type", "vote.cast"];
   expect(await gated.json(...args)).toMatchObject({ events: [] });
   expect(await gated.terminal.run(["audit", "export", "--type", "vote"])).toMatchObject({

@@ -44,7 +44,7 @@ const rows: Row[] = [
     { what: "moved", at, files: OLD, execution: "failed" },
     { what: "rolled_back", at, files: { ...OLD, "free/a.txt": "v2" }, execution: "failed" },
   ]),
-  ...["renamed:1", "applied:1"].flatMap((at): Row[] => [
+  ...["renamed:1", "shown:1", "applied:1"].flatMap((at): Row[] => [
     { what: "allowed", at, files: { ...OLD, "free/a.txt": "v2" }, execution: "succeeded" },
     {
       what: "created",
@@ -73,6 +73,7 @@ const rows: Row[] = [
   { what: "deleted", at: "intent:1", files: OLD, execution: "failed" },
   // Recovery restores the first file of a half-executed move.
   { what: "moved", at: "renamed:1", files: OLD, execution: "failed" },
+  { what: "moved", at: "shown:1", files: OLD, execution: "failed" },
   {
     what: "moved",
     at: "renamed:2",
