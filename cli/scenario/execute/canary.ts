@@ -32,7 +32,7 @@ export class Canary {
   #models: Model[] = [];
   #brokenBy: string | null = null;
   #loggedOutBy: string | null = null;
-  /** The latest scenario that ended. */
+  /** The latest scenario that was sent and ended. */
   #last: string | null = null;
   /** Scenarios in flight: reading requests run in parallel. */
   readonly #running = new Set<string>();
@@ -50,13 +50,13 @@ export class Canary {
       // Nothing was sent, so the scenario is not why the target takes no connections.
       if (!this.#brokenBy && neverSent(execution)) {
         if (await this.#comesBack()) execution = await execute();
-        else if (this.#last !== null && this.#models.length === 0) this.#brokenBy = this.#last;
+        else if (this.#endedBefore()) return this.#gone(execution);
       } else if (!this.#brokenBy && wasCutOff(execution) && await this.#comesBack()) {
         // The one before may have stopped the target only now; a second time it is this one.
         execution = await execute();
       }
       const judged = await this.#judge(scenario, execution);
-      this.#last = scenario.scenario_id;
+      if (!neverSent(execution)) this.#last = scenario.scenario_id;
       return judged;
     } finally {
       this.#running.delete(scenario.scenario_id);
@@ -171,6 +171,21 @@ export class Canary {
     };
   }
 
+  /** True when the target can only have ended through the scenario before this one. */
+  #endedBefore(): boolean {
+    return this.#brokenBy === null && this.#last !== null && this.#running.size === 1;
+  }
+
+  /** Blames the scenario before. It has its result already, so the one that met this fails. */
+  #gone(execution: Execution): Execution {
+    this.#brokenBy = this.#last;
+    return {
+      ...execution,
+      reason: `${execution.reason}; ${this.#last} had left the target broken`,
+      evidence: { ...execution.evidence, after_damage_by: this.#last },
+    };
+  }
+
   #forget(model: Model): void {
     this.#models = this.#models.filter((one) => one !== model);
   }
@@ -206,16 +221,13 @@ function afterLogout({ exec }: Scenario, execution: Execution, culprit: string):
   return { ...execution, status: "inconclusive", reason };
 }
 
-/** A failure on a broken target stays a failure; its reason names the culprit. */
+/** A failure on a broken target names the culprit. One that was never sent shows nothing. */
 function afterDamage(execution: Execution, culprit: string): Execution {
-  const reason = execution.status === "failed"
-    ? `${execution.reason}; ${culprit} had left the target broken`
-    : execution.reason;
-  return {
-    ...execution,
-    reason,
-    evidence: { ...execution.evidence, after_damage_by: culprit },
-  };
+  const blamed = { evidence: { ...execution.evidence, after_damage_by: culprit } };
+  if (execution.status !== "failed") return { ...execution, ...blamed };
+  const reason = `${execution.reason}; ${culprit} had left the target broken`;
+  const status = neverSent(execution) ? "inconclusive" : "failed";
+  return { ...execution, ...blamed, status, reason };
 }
 
 function neverSent({ status, reason }: Execution): boolean {

@@ -149,10 +149,10 @@ function isMissing({ family }: Scenario): boolean {
 
 function causeOf(scenario: Scenario, { evidence, reason, scenario_id }: Execution): string {
   const { family, operation } = scenario;
-  if (typeof operation !== "string") return scenario_id;
   const culprit = evidence.after_damage_by;
   if (typeof culprit === "string") return `damage by ${culprit}`;
   if (/left the target broken/.test(reason)) return damageOf({ scenario });
+  if (typeof operation !== "string") return scenario_id;
   const leak = LEAK.exec(reason)?.[1];
   // One setting shows every trace; a message of the database belongs to its query.
   if (leak !== undefined) return leak === "database error" ? `${leak} ${operation}` : leak;

@@ -142,8 +142,33 @@ describe("the scenario that broke the target is named", () => {
       server.close();
       server.closeAllConnections();
     });
-    const all = await reasons(url, get("/a"), get("/end"));
+    const list = [get("/a"), get("/end"), post("/b"), post("/c")];
+    const all = await reasons(url, ...list);
     expect(all[1]!.reason).toContain("left the target broken");
+    expect(all.map(({ status }) => status)).toEqual([
+      ...["passed", "failed", "inconclusive", "inconclusive"],
+    ]);
+    expect(all[3]).toMatchObject({
+      reason: expect.stringContaining("TS-002 had left the target broken"),
+      evidence: { after_damage_by: "TS-002" },
+    });
+  });
+
+  test("a request after whose good answer the target ends", async () => {
+    const { url, server } = await serve((request, response) => {
+      response.end("fine");
+      if (request.url !== "/end") return;
+      response.once("close", () => server.closeAllConnections());
+      server.close();
+    });
+    const all = await reasons(url, post("/a"), post("/end"), post("/b"), post("/c"));
+    expect(all.map(({ status }) => status)).toEqual([
+      ...["passed", "passed", "failed", "inconclusive"],
+    ]);
+    expect(all[2]).toMatchObject({
+      reason: expect.stringContaining("TS-002 had left the target broken"),
+      evidence: { after_damage_by: "TS-002" },
+    });
   });
 });
 

@@ -274,28 +274,34 @@ describe("documents", () => {
   });
 });
 
-test("what broke the target heads the finding, before what failed for that", () => {
-  const of = (scenario_id: string, family: string, priority: string) => ({
-    ...scenario({ scenario_id, title: `${family} of ${scenario_id}` }),
-    ...{ family, operation: "POST /chat", priority, is_edge_case: family !== "good_case" },
-  });
-  const scenarios = [
-    of("TS-001", "good_case", "high"),
-    of("TS-002", "body_deep", "high"),
-    of("TS-003", "field_type", "medium"),
-  ] as unknown as Scenario[];
-  const executions = [
-    ...["TS-001", "TS-002"].map((scenario_id) => ({
-      scenario_id,
-      reason: "No good answer: the connection was refused; TS-003 had left the target broken",
-      evidence: { after_damage_by: "TS-003" },
-    })),
-    { scenario_id: "TS-003", reason: "It left the target broken: it is gone", evidence: {} },
-  ].map((one) => ({ ...one, status: "failed", duration_ms: 1 })) as Execution[];
-  const [finding, ...others] = findingsOf({ scenarios, executions }, { target: "http://x" });
-  expect(others).toEqual([]);
-  expect(finding).toMatchObject({ scenario_id: "TS-003", also: ["TS-001", "TS-002"] });
-});
+test.each([
+  ["of a description", "POST /chat"],
+  ["of a person, which name no operation,", undefined],
+])(
+  "scenarios %s that fail on a broken target are one finding with what broke it",
+  (_, operation) => {
+    const of = (scenario_id: string, family: string, priority: string) => ({
+      ...scenario({ scenario_id, title: `${family} of ${scenario_id}` }),
+      ...{ family, operation, priority, is_edge_case: family !== "good_case" },
+    });
+    const scenarios = [
+      of("TS-001", "good_case", "high"),
+      of("TS-002", "body_deep", "high"),
+      of("TS-003", "field_type", "medium"),
+    ] as unknown as Scenario[];
+    const executions = [
+      ...["TS-001", "TS-002"].map((scenario_id) => ({
+        scenario_id,
+        reason: "No good answer: the connection was refused; TS-003 had left the target broken",
+        evidence: { after_damage_by: "TS-003" },
+      })),
+      { scenario_id: "TS-003", reason: "It left the target broken: it is gone", evidence: {} },
+    ].map((one) => ({ ...one, status: "failed", duration_ms: 1 })) as Execution[];
+    const [finding, ...others] = findingsOf({ scenarios, executions }, { target: "http://x" });
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ scenario_id: "TS-003", also: ["TS-001", "TS-002"] });
+  },
+);
 
 test.each([
   ["stands apart from an odd body's crash", [], ["double_submit", "body_deep"]],
