@@ -129,7 +129,7 @@ function driverOptions<A extends unknown[], O extends OptionValues>(command: Com
     "command:<path>, replay:<file>, or playbook: the requests that the scenario itself lists";
   const nobody: Identities = new Map();
   return command
-    .option("--driver <driver>", kinds)
+    .option("--driver <driver>", kinds, driver)
     .option("--as <name=header>", "log in as this identity (repeatable)", identity, nobody)
     .option(
       "--value <name=value>",
@@ -171,6 +171,14 @@ export function identity(text: string, given: Identities): Identities {
   if (!match) throw new InvalidArgumentError('It must look like "alice=Authorization: Bearer …".');
   const [, name = "", value = ""] = match;
   return new Map([...given, [name, header(value, given.get(name) ?? {})]]);
+}
+
+/** Checks the name of a driver before anything is sent. */
+function driver(text: string): string {
+  if (/^(?:playbook|(?:openai|anthropic|command|replay):.+)$/s.test(text)) return text;
+  throw new InvalidArgumentError(
+    "It must be openai:<model>, anthropic:<model>, command:<path>, replay:<file> or playbook.",
+  );
 }
 
 /** The values of `--value` by their names. */

@@ -20,7 +20,7 @@ export interface DriverOptions extends Budget {
   max_run_tokens: number;
 }
 
-/** Opens a driver by its name. @throws ToolError when it is unknown or has no key */
+/** Opens a driver by its name. @throws ToolError when its program, file or key is missing */
 export async function openDriver(options: DriverOptions, io: Io): Promise<ProseDriver> {
   const create = await playerOf(options.driver, io);
   let tokens = 0;
@@ -57,7 +57,7 @@ const MODELS = {
 async function playerOf(text: string, io: Io): Promise<(() => Player) | null> {
   if (text === "playbook") return null;
   const [kind, what = ""] = text.split(/:(.*)/s);
-  if (what !== "" && (kind === "openai" || kind === "anthropic")) {
+  if (kind === "openai" || kind === "anthropic") {
     const { dialect, base_url } = MODELS[kind];
     const own_url = io.env[`${dialect}_BASE_URL`];
     const key = keyOf(`${dialect}_API_KEY`, io, own_url !== undefined);
@@ -65,20 +65,15 @@ async function playerOf(text: string, io: Io): Promise<(() => Player) | null> {
     const options = { model: what, base_url: own_url ?? base_url, key };
     return () => new models.ModelPlayer(models[dialect], options);
   }
-  if (what !== "" && kind === "command") {
+  if (kind === "command") {
     const { CommandPlayer } = await import("./command_player.ts");
     const program = resolve(io.cwd, what);
     requireProgram(program, text);
     return () => new CommandPlayer(program, io.killGroup);
   }
-  if (what !== "" && kind === "replay") {
-    const { CassettePlayer, readCassette } = await import("./cassette.ts");
-    const tracks = readCassette(resolve(io.cwd, what));
-    return () => new CassettePlayer(tracks);
-  }
-  throw new ToolError(`Cannot use the driver "${text}": there is no such driver`, {
-    next: "openai:<model>, anthropic:<model>, command:<path>, playbook or replay:<file>",
-  });
+  const { CassettePlayer, readCassette } = await import("./cassette.ts");
+  const tracks = readCassette(resolve(io.cwd, what));
+  return () => new CassettePlayer(tracks);
 }
 
 /** Checked before anything is sent: otherwise every scenario would end without a verdict. */

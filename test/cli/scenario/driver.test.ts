@@ -243,14 +243,21 @@ test("a program drives a scenario, and the recorded cassette replays it", async 
 });
 
 test.each([
-  ["magic", "Cannot use the driver"],
-  ["openai:", "Cannot use the driver"],
+  ["magic", "It must be openai:<model>"],
+  ["openai:", "It must be openai:<model>"],
   ["replay:missing", "Cannot read"],
 ])("--driver %s is a usage error", async (driver, words) => {
   const { url } = await target();
   const cwd = folder({ "scenarios.json": [scenario()] });
   const { code, stderr } = await tool(cwd, "run", "--target", url, "--driver", driver);
   expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(words) });
+});
+
+test("an unknown driver is refused without a target too", async () => {
+  const cwd = folder({ "s.json": { scenarios: [] } });
+  const { code, stderr } = await tool(cwd, "run", "--scenarios", "s.json", "--driver", "magic");
+  expect(code).toBe(3);
+  expect(stderr).toContain("It must be openai:<model>");
 });
 
 test("the error without a key names the variable and the driver that needs no key", async () => {
