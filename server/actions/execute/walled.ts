@@ -245,7 +245,7 @@ function replacing(
   { path, now }: Difference,
   instead: NonNullable<Planted["instead"]>,
 ): Difference {
-  const kept = { signature: "", mode: now?.mode ?? 0o644, sha256: null };
+  const kept = { signature: "", mode: now?.mode ?? 0o644, sha256: null, above: null };
   const before = "link" in instead
     ? { ...kept, kind: "link" as const, content: null, target: instead.link }
     : {

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type Folder, openFolder } from "../../runtime/folder.ts";
+import { type Folder, openFolder, withFolder } from "../../runtime/folder.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import type { Difference } from "./snapshot.ts";
 
@@ -28,8 +28,9 @@ export interface Restored {
 }
 
 /**
- * Puts a guarded file back as it was, and keeps what was found in `quarantine`. Without `follows` no
- * folder above it may be a link: a command that still runs could put one there, to a file elsewhere.
+ * Puts a guarded file back as it was, into the folder where it was, and keeps what was found in
+ * `quarantine`: also a link that has taken the place of a folder above it. Without `follows` no folder
+ * above a new file may be a link: a command that still runs could put one there, to a file elsewhere.
  * Never throws: a file that cannot be restored is reported as such.
  */
 export function restore(
@@ -50,11 +51,12 @@ export function restore(
   if (!isKept) return { ...report, restored: false, quarantine: null };
   let kept: string | null = null;
   try {
-    const above = follows ? resolvePath(dirname(path)).real : dirname(path);
-    const { folder } = openFolder(above, { make: before !== null });
+    const opened = openAbove({ path, before }, quarantine, follows);
+    const { folder } = opened;
+    kept = opened.kept;
     try {
       const name = basename(path);
-      kept = moveAway(folder, name, quarantine);
+      kept = moveAway(folder, name, quarantine) ?? kept;
       if (before?.kind === "folder") mkdirSync(folder.at(name));
       else if (before?.target != null) symlinkSync(before.target, folder.at(name));
       else if (before?.content) write(folder, name, { ...before, content: before.content });
@@ -63,8 +65,46 @@ export function restore(
     }
     return { ...report, restored: true, quarantine: kept };
   } catch {
-    return { ...report, restored: false, quarantine: kept };
+    // The hash of a file elsewhere is nothing that an agent may learn.
+    return { ...report, after_sha256: null, restored: false, quarantine: kept };
   }
+}
+
+/** A command that still runs may put more of them there. */
+const MOST_REPLACED = 8;
+
+/** Opens the folder that holds the file. `kept` is a link that was moved away for it. */
+function openAbove(
+  { path, before }: Pick<Difference, "path" | "before">,
+  quarantine: string,
+  follows: boolean,
+): { folder: Folder; kept: string | null } {
+  const make = before !== null;
+  if (before?.above == null) {
+    const above = follows ? resolvePath(dirname(path)).real : dirname(path);
+    return { folder: openFolder(above, { make }).folder, kept: null };
+  }
+  let kept: string | null = null;
+  for (let attempt = 0;; attempt++) {
+    try {
+      return { folder: openFolder(before.above, { make }).folder, kept };
+    } catch (error) {
+      const replaced = whatReplaced(before.above);
+      if (replaced === null || attempt >= MOST_REPLACED) throw error;
+      kept = withFolder(
+        dirname(replaced),
+        (folder) => moveAway(folder, basename(replaced), quarantine),
+      );
+    }
+  }
+}
+
+/** The outermost of these folders, all real when the state was kept, that is no folder any more. */
+function whatReplaced(path: string): string | null {
+  const above = dirname(path) === path ? null : whatReplaced(dirname(path));
+  if (above !== null) return above;
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found && !found.isDirectory() ? path : null;
 }
 
 /** Moves a file or folder into the quarantine and returns its new path; null if it is gone. */

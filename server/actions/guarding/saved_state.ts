@@ -54,7 +54,11 @@ export function loadState(
     if (state.key !== key) return { snapshot: null, digest };
     const snapshot = new Map(state.files.map(({ path, content, ...rest }) => [
       path,
-      { ...rest, content: content === null ? null : Buffer.from(content, "base64") },
+      {
+        ...rest,
+        above: rest.above ?? null,
+        content: content === null ? null : Buffer.from(content, "base64"),
+      },
     ]));
     return { snapshot, digest };
   } catch {

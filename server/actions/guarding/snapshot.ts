@@ -8,9 +8,10 @@ import {
   openSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
 } from "node:fs";
 import { LRUCache } from "lru-cache";
-import { basename, sep } from "node:path";
+import { basename, dirname, sep } from "node:path";
 import { knownNamesIn } from "./folder_names.ts";
 
 /** One file that is guarded, or one folder with everything in it. */
@@ -39,6 +40,8 @@ export interface Kept {
   content: Uint8Array | null;
   /** The target of a link. */
   target: string | null;
+  /** The real path of the folder that holds it; null if an older gate kept this state. */
+  above: string | null;
 }
 
 /** The guarded files by path. */
@@ -74,24 +77,37 @@ interface Look {
 /** The present state of the places. Reads only files that differ from `known`. */
 export function takeSnapshot(places: readonly Place[], known: Snapshot = new Map()): Snapshot {
   const taken: Snapshot = new Map();
+  const aboveOf = realFolders();
   let left = MAX_TOTAL;
   for (const [path, look] of lookAt(places)) {
     const before = known.get(path);
-    const kept = before?.signature === look.signature ? before : read(path, look);
+    const above = aboveOf(path);
+    const kept = before?.signature === look.signature
+      ? before.above === above ? before : { ...before, above }
+      : read(path, look, above);
     left -= kept.content?.length ?? 0;
     taken.set(path, left < 0 ? { ...kept, content: null } : kept);
   }
   return taken;
 }
 
-/** The differences of the disk to a snapshot, outer folders first. */
+/**
+ * The differences of the disk to a snapshot, outer folders first. A file is deleted, and what is there
+ * is not read, if a link above it leads elsewhere since.
+ */
 export function compare(places: readonly Place[], snapshot: Snapshot): Difference[] {
   const found: Difference[] = [];
   const seen = lookAt(places);
+  const aboveOf = realFolders();
   for (const [path, look] of seen) {
     const before = snapshot.get(path) ?? null;
     if (before?.signature === look.signature) continue;
-    const now = read(path, look);
+    const above = aboveOf(path);
+    if (before !== null && before.above !== null && before.above !== above) {
+      found.push({ path, change: "deleted", before, now: null });
+      continue;
+    }
+    const now = read(path, look, above);
     const change = before === null ? "created" : isSame(before, now) ? "rewritten" : "modified";
     found.push({ path, change, before, now });
   }
@@ -174,14 +190,35 @@ function signatureOf(stats: BigIntStats, kind: Kept["kind"]): string {
     : `${dev} ${ino} ${mode} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
-function read(path: string, { kind, signature, mode }: Look): Kept {
-  const nothing = { sha256: null, content: null, target: null };
+/** Finds the real path of the folder above a path, each folder once. */
+function realFolders(): (path: string) => string | null {
+  const known = new Map<string, string | null>();
+  return (path) => {
+    const folder = dirname(path);
+    const found = known.get(folder);
+    if (found !== undefined) return found;
+    const real = realOf(folder);
+    known.set(folder, real);
+    return real;
+  };
+}
+
+function realOf(folder: string): string | null {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return null; // it was removed meanwhile
+  }
+}
+
+function read(path: string, { kind, signature, mode }: Look, above: string | null): Kept {
+  const nothing = { sha256: null, content: null, target: null, above };
   if (kind === "link") return { kind, signature, mode, ...nothing, target: targetOf(path) };
   if (kind !== "file") return { kind, signature, mode, ...nothing };
   const content = contentOf(path);
   if (content === null) return { kind, signature, mode, ...nothing };
   const sha256 = createHash("sha256").update(content).digest("hex");
-  return { kind, signature, mode, sha256, content, target: null };
+  return { ...nothing, kind, signature, mode, sha256, content };
 }
 
 function targetOf(path: string): string | null {

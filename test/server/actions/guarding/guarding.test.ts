@@ -14,6 +14,7 @@ import type { Restored } from "../../../../server/actions/guarding/restore.ts";
 import { modulesOf } from "../../../../server/runtime/git_folder.ts";
 import { runCommand } from "../../../../server/runtime/spawn.ts";
 import type { Policies } from "../../../../server/policy/schema.ts";
+import { createTempFolder } from "../../../temp_folder.ts";
 import { agent, openGate, reviewer, sha } from "../harness.ts";
 
 const CONFIG_FILES = {
@@ -436,6 +437,17 @@ test("a script that was approved is the same until it ends", async () => {
   expect(read("deploy.sh")).toBe("echo deploy\n");
   expect(restoredOf(done)).toMatchObject([{ path: at("deploy.sh"), change: "modified" }]);
   expect((await told()).map(({ type }) => type)).toEqual(["guard.restored", "block.added"]);
+});
+
+test("a script comes back into its folder, and nowhere else, when that became a link", async () => {
+  const { run, at } = await openGuarded({ "jobs/one.sh": "echo planned" });
+  const elsewhere = createTempFolder("gate-elsewhere-");
+  writeFileSync(join(elsewhere, "one.sh"), "of a person");
+  await run("sh jobs/one.sh", `mv jobs away; ln -s ${elsewhere} jobs`);
+  expect(readFileSync(join(elsewhere, "one.sh"), "utf8")).toBe("of a person");
+  expect(readdirSync(elsewhere)).toEqual(["one.sh"]);
+  expect(lstatSync(at("jobs")).isDirectory()).toBe(true);
+  expect(readFileSync(at("jobs/one.sh"), "utf8")).toBe("echo planned");
 });
 
 test("a script that was written again with the same content is told", async () => {

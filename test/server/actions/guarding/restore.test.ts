@@ -1,8 +1,10 @@
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   symlinkSync,
   writeFileSync,
@@ -10,6 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { restore } from "../../../../server/actions/guarding/restore.ts";
+import { loadState, stateText } from "../../../../server/actions/guarding/saved_state.ts";
 import { compare, takeSnapshot } from "../../../../server/actions/guarding/snapshot.ts";
 import { createTempFolder } from "../../../temp_folder.ts";
 
@@ -57,10 +60,42 @@ test("no file is written to where a swapped folder leads", () => {
   write("project/folder/.env", "changed by a command");
   const [modified] = compare(places(), before);
   swap();
-  expect(restore(modified!, at("quarantine"), { follows: false })).toMatchObject({
-    restored: false,
-  });
+  expect(restore(modified!, at("quarantine"), { follows: true })).toMatchObject({ restored: true });
   expect(readFileSync(at("elsewhere/.env"), "utf8")).toBe("of a person");
+  expect(readFileSync(at("project/folder/.env"), "utf8")).toBe("planted");
+});
+
+test("a file behind a swapped folder is not read, and the link goes to the quarantine", () => {
+  const before = takeSnapshot(places());
+  swap();
+  const [deleted] = compare(places(), before);
+  expect(deleted).toMatchObject({ change: "deleted", now: null });
+  const { after_sha256, quarantine } = restore(deleted!, at("quarantine"), { follows: true });
+  expect(after_sha256).toBe(null);
+  expect(readlinkSync(quarantine!)).toBe(at("elsewhere"));
+  expect(readFileSync(at("elsewhere/.env"), "utf8")).toBe("of a person");
+  expect(lstatSync(at("project/folder")).isDirectory()).toBe(true);
+  expect(readFileSync(at("project/folder/.env"), "utf8")).toBe("planted");
+});
+
+test("nothing of a new file elsewhere is told", () => {
+  swap();
+  const [created] = compare(places(), new Map());
+  expect(created!.now!.sha256).not.toBe(null);
+  expect(restore(created!, at("quarantine"), { follows: false }))
+    .toMatchObject({ restored: false, after_sha256: null });
+});
+
+test("a link that a person puts above it between two commands is followed afterwards", () => {
+  const earlier = takeSnapshot(places());
+  renameSync(at("project/folder"), at("moved"));
+  symlinkSync(at("moved"), at("project/folder"));
+  const before = takeSnapshot(places(), earlier);
+  write("moved/.env", "changed by a command");
+  const [modified] = compare(places(), before);
+  expect(restore(modified!, at("quarantine"), { follows: true })).toMatchObject({ restored: true });
+  expect(readFileSync(at("moved/.env"), "utf8")).toBe("planted");
+  expect(readlinkSync(at("project/folder"))).toBe(at("moved"));
 });
 
 test("a link that a person has above a guarded file is followed", () => {
@@ -78,5 +113,19 @@ test("a folder that was removed comes back with its file", () => {
   const [deleted] = compare(places(), before);
   expect(restore(deleted!, at("quarantine"), { follows: false }))
     .toMatchObject({ change: "deleted", restored: true });
+  expect(readFileSync(at("project/folder/.env"), "utf8")).toBe("planted");
+});
+
+test("a state that an older gate kept is restored by the names of its folders", () => {
+  const { text } = stateText("x", takeSnapshot(places()));
+  const older = JSON.parse(text);
+  for (const file of older.files) delete file.above;
+  write("state.json", JSON.stringify(older));
+  const { snapshot } = loadState(at("state.json"), "x")!;
+  write("project/folder/.env", "changed by a command");
+  const [modified] = compare(places(), snapshot!);
+  expect(restore(modified!, at("quarantine"), { follows: false })).toMatchObject({
+    restored: true,
+  });
   expect(readFileSync(at("project/folder/.env"), "utf8")).toBe("planted");
 });
