@@ -22,8 +22,8 @@ interface Calls {
 const EVERYWHERE = {
   clone3: 435,
   // io_uring_setup, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr,
-  // open_tree_attr: a ring would pass by the filter, the others mount.
-  refused: [425, 428, 429, 430, 431, 432, 433, 442, 467],
+  // open_tree_attr: a ring would pass by the filter, the others mount. quotactl_fd
+  refused: [425, 428, 429, 430, 431, 432, 433, 442, 467, 443],
   // process_madvise process_mrelease file_setattr
   shared: [440, 448, 469],
   // setxattrat removexattrat
@@ -111,6 +111,7 @@ const SECOND_AT = 24;
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const EPERM = 0x00050001;
+const ENOTTY = 0x00050019;
 const ENOSYS = 0x00050026;
 const EAFNOSUPPORT = 0x00050061;
 const EOPNOTSUPP = 0x0005005f;
@@ -120,11 +121,23 @@ const NEW_USER = 0x10000000;
 const FAMILIES = [1, 2, 10, 16];
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
-/** FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, which need no right to write. */
-const FLAGS_OF_FILES = [0x40086602, 0x401c5820];
+/** Requests about terminals and open files, and about sockets: the second byte tells. */
+const KINDS_OF_REQUESTS = [0x5400, 0x8900];
+const KIND_OF_REQUEST = 0xff00;
+/**
+ * Further requests about files that change nothing or need a file that is open for writing: FIBMAP,
+ * FIGETBSZ, FICLONE, FICLONERANGE, FIDEDUPERANGE, FS_IOC_FIEMAP, FS_IOC_GETFLAGS, FS_IOC_FSGETXATTR,
+ * FS_IOC_GETVERSION, FS_IOC_GETFSLABEL. File systems have others, such as for attributes, versions,
+ * keys and subvolumes, that change what is open for reading only.
+ */
+const REQUESTS = [
+  ...[0x1, 0x2, 0x40049409, 0x4020940d, 0xc0189436],
+  ...[0xc020660b, 0x80086601, 0x801c581f, 0x80087601, 0x81009431],
+];
 const UNIX = 1;
 const TYPE_OF_SOCKET = 0xf;
-const DATAGRAM = 2;
+/** Streams and packets, which stay connected to each other. */
+const CONNECTED = [1, 5];
 /** Calls of the 32-bit variant of x86-64. */
 const X32 = 0x40000000;
 
@@ -153,7 +166,6 @@ export function seccompFilter(
     ? FAMILIES.filter((family) => family !== UNIX)
     : [];
   const refused = shared === null ? calls.refused : [...calls.refused, ...calls.shared];
-  const ioctls = [TIOCSTI, TIOCLINUX, ...shared === null ? [] : FLAGS_OF_FILES];
   const program: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE_AT],
     [EQUAL, 1, 0, calls.audit],
@@ -169,12 +181,17 @@ export function seccompFilter(
       [RETURN, 0, 0, EPERM],
       [RETURN, 0, 0, ALLOW],
     ]),
-    ...when(calls.ioctl, [
-      [LOAD, 0, 0, SECOND_AT],
-      ...ioctls.map((one, at): Instruction => [EQUAL, ioctls.length - at, 0, one]),
-      [RETURN, 0, 0, ALLOW],
-      [RETURN, 0, 0, EPERM],
-    ]),
+    ...when(
+      calls.ioctl,
+      shared === null ? [...typing(), [RETURN, 0, 0, ALLOW]] : [
+        ...typing(),
+        ...onlyOf(REQUESTS),
+        [AND, 0, 0, KIND_OF_REQUEST],
+        ...onlyOf(KINDS_OF_REQUESTS),
+        // As a file answers that does not know the request.
+        [RETURN, 0, 0, ENOTTY],
+      ],
+    ),
     ...when(calls.socket, [
       [LOAD, 0, 0, FIRST_AT],
       ...families.map((family, at): Instruction => [EQUAL, families.length - at, 0, family]),
@@ -187,15 +204,30 @@ export function seccompFilter(
   return encode(program);
 }
 
+/** Refuses what types into a terminal. The request stays loaded. */
+function typing(): Instruction[] {
+  return [
+    [LOAD, 0, 0, SECOND_AT],
+    [EQUAL, 1, 0, TIOCSTI],
+    [EQUAL, 0, 1, TIOCLINUX],
+    [RETURN, 0, 0, EPERM],
+  ];
+}
+
+/** Allows the call if the loaded number is one of these. */
+function onlyOf(numbers: readonly number[]): Instruction[] {
+  return numbers.flatMap((one): Instruction[] => [[EQUAL, 0, 1, one], [RETURN, 0, 0, ALLOW]]);
+}
+
 function withoutNamespaces(architecture: string, calls: Calls): Instruction[] {
   return [
-    // A pair of datagram sockets reaches every such socket of the machine.
+    // A pair of datagram sockets, which the kernel also makes of raw ones, reaches every such socket
+    // of the machine.
     ...when(calls.socketpair, [
       [LOAD, 0, 0, SECOND_AT],
       [AND, 0, 0, TYPE_OF_SOCKET],
-      [EQUAL, 0, 1, DATAGRAM],
+      ...onlyOf(CONNECTED),
       [RETURN, 0, 0, EPERM],
-      [RETURN, 0, 0, ALLOW],
     ]),
     ...calls.unsupported.flatMap((call) => when(call, [[RETURN, 0, 0, EOPNOTSUPP]])),
     ...calls.of_itself.flatMap((call) =>

@@ -165,6 +165,31 @@ PY`,
     );
   });
 
+  test("makes of open files only requests that change nothing read-only", async () => {
+    const { run } = open();
+    const { output } = await run(
+      `/usr/bin/python3 - <<'PY'
+import fcntl, os, struct
+def t(name, fd, request):
+    try: fcntl.ioctl(fd, request, bytes(64)); print(name, 'DONE')
+    except OSError as e: print(name, e.errno)
+open('file', 'w').close()
+file = os.open('file', os.O_RDONLY)
+space = os.open('/proc/self/ns/uts', os.O_RDONLY)
+pipe, _ = os.pipe()
+t('bytes in a pipe', pipe, 0x541b); t('block size', file, 2)
+t('type of a namespace', space, 0xb703)
+t('flags', file, 0x40086602); t('attributes', file, 0x401c5820); t('version', file, 0x40087602)
+t('verity', file, 0x40806685); t('subvolume', file, 0x5000940f)
+PY`,
+    );
+    expect(output.trim().split("\n")).toEqual([
+      ...["bytes in a pipe DONE", "block size DONE"],
+      ...["type of a namespace", "flags", "attributes", "version", "verity", "subvolume"]
+        .map((name) => `${name} 25`),
+    ]);
+  });
+
   test("changes in a race nothing outside: a folder is swapped for a link again and again", async () => {
     const { run, base, write } = open();
     write("outside/file", "x");
@@ -202,6 +227,7 @@ t('tcp', lambda: socket.create_connection(('127.0.0.1', ${port}), 2).recv(9))
 t('udp', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 53)))
 t('unix', lambda: socket.socket(socket.AF_UNIX).connect('/run/x'))
 t('datagram pair', lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
+t('raw pair', lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW))
 t('limit', lambda: resource.prlimit(${victim.pid}, resource.RLIMIT_CPU, (1, 1)))
 t('priority', lambda: os.setpriority(os.PRIO_PROCESS, ${victim.pid}, 19))
 t('affinity', lambda: os.sched_setaffinity(${victim.pid}, [0]))
@@ -209,10 +235,11 @@ t('signal', lambda: os.kill(${victim.pid}, signal.SIGKILL))
 t('group', lambda: os.setsid())
 t('own limit', lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99)) or 'fine')
 t('pair', lambda: socket.socketpair() and 'fine')
+t('packets', lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) and 'fine')
 PY`,
         );
         const done = output.split("\n").filter((line) => line.includes("DONE"));
-        expect(done).toEqual(["own limit DONE fine", "pair DONE fine"]);
+        expect(done).toEqual(["own limit DONE fine", "pair DONE fine", "packets DONE fine"]);
         expect(victim.exitCode).toBeNull();
       } finally {
         server.close();
