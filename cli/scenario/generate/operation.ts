@@ -111,6 +111,11 @@ export function endsService({ method, path }: Operation): boolean {
   return !["GET", "HEAD", "OPTIONS"].includes(method) && ENDS_SERVICE.test(path);
 }
 
+/** The parameters in the path of an operation. */
+export function pathParametersOf({ parameters }: Operation): Parameter[] {
+  return parameters.filter((one) => one.in === "path");
+}
+
 /** The request with the operation's samples; `replaced` gives the values of path parameters. */
 export function sampleRequest(operation: Operation, replaced: Record<string, string> = {}): {
   method: string;
