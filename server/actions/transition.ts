@@ -38,8 +38,9 @@ export interface Transition {
   /** Statements that run last; `changed` is a SELECT that finds a row only if the action changed. */
   after?: (changed: Statement) => Statement[];
   /**
-   * The row was inserted by this process, and nothing else has changed it but its conflicts. Only
-   * these are read again.
+   * The row was inserted or checked by this process, and nothing else may have changed it but its
+   * conflicts. Only these are read again: whoever can write the ledger could change the rest in the
+   * very statement that starts the action.
    */
   is_own?: boolean;
   /** Recovery would repeat this transition from what is durable, so it need not wait for the disk. */

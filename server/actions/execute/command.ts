@@ -248,6 +248,7 @@ async function commitStart(
       ...{ claimed_by, reversibility: kept.reversibility, ...guarded },
       ...kept.decision?.sandbox && { sandbox: kept.decision.sandbox },
     },
+    is_own: true,
   });
   deadlines.schedule(started_at);
   return claimed;

@@ -339,6 +339,7 @@ async function start(services: ActionServices, row: ActionRow): Promise<ActionRo
     by: BY_SYSTEM,
     type: "action.started",
     why: {},
+    is_own: true,
     after: (changed) => insertIntents(services.project_id, { ...row, ...claim }, intents, changed),
   });
   return started
