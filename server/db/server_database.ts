@@ -1,4 +1,5 @@
 import type { Client, InValue, ResultSet } from "@libsql/client/http";
+import { Buffer } from "node:buffer";
 import { setTimeout } from "node:timers/promises";
 import { GateError } from "../errors.ts";
 import type { BatchOptions } from "./connection.ts";
@@ -15,6 +16,9 @@ const FIRST_MS = 5_000;
 /** How long a batch is repeated while the server is busy with others. */
 const BUSY_LIMIT_MS = 10_000;
 
+/** The largest answer that is read: a server must not fill the memory of the other projects. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
 /** The address of one database on a libSQL server. */
 export interface ServerAddress {
   url: string;
@@ -24,6 +28,8 @@ export interface ServerAddress {
 interface ServerOptions {
   /** Called once, when the server stops answering. Every later call fails with the same error. */
   lost?: (error: GateError) => void;
+  /** The largest answer in bytes, unpacked. */
+  most_bytes?: number;
 }
 
 /** The client of a server, and whether an error is one of the client's own. */
@@ -65,13 +71,16 @@ export class ServerDatabase implements LedgerDatabase {
   ): Promise<ServerDatabase> {
     // Loaded here, because most homes have no server.
     const { createClient, LibsqlError } = await import("@libsql/client/http");
-    const limits = { ms: FIRST_MS };
+    const limits = { ms: FIRST_MS, bytes: options.most_bytes ?? MOST_BYTES };
     const client = createClient({
       url,
       ...token !== null && { authToken: token },
       // A redirect would carry the token to another server.
-      fetch: (request: Request) =>
-        fetch(request, { redirect: "error", signal: AbortSignal.timeout(limits.ms) }),
+      fetch: async (request: Request) =>
+        await bounded(
+          await fetch(request, { redirect: "error", signal: AbortSignal.timeout(limits.ms) }),
+          limits.bytes,
+        ),
     });
     const isOfServer = (error: unknown) => error instanceof LibsqlError;
     const database = new ServerDatabase(url, { client, isOfServer }, options);
@@ -197,6 +206,29 @@ export class ServerDatabase implements LedgerDatabase {
   }
 }
 
+class AnswerTooLarge extends Error {
+  readonly most: number;
+
+  constructor(most: number) {
+    super();
+    this.most = most;
+  }
+}
+
+/** The whole answer, unpacked. @throws AnswerTooLarge */
+async function bounded(response: Response, most: number): Promise<Response> {
+  if (response.body === null) return response;
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of response.body) {
+    bytes += piece.byteLength;
+    if (bytes > most) throw new AnswerTooLarge(most);
+    pieces.push(piece);
+  }
+  const { status, headers } = response;
+  return new Response(Buffer.concat(pieces), { status, headers });
+}
+
 /** The client's codes for a request without an answer of the database. */
 const NO_ANSWER = new Set([
   "",
@@ -229,7 +261,9 @@ function awayError(url: string, cause: unknown): GateError {
       'variable that "storage.authTokenEnv" names and restart gate (gate daemon restart)';
     return new GateError("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
   }
-  const what = status === 404
+  const what = cause instanceof AnswerTooLarge
+    ? `the server answers with more than ${cause.most / 1024 / 1024} MiB`
+    : status === 404
     ? "the server has no such database; create it, or wait"
     : "the server " +
       `does not answer${status > 0 ? ` (HTTP ${status})` : ""}`;
