@@ -44,16 +44,26 @@ export async function effectsOf(
   }
 }
 
-/** The changed files, for the audit chain. */
-export function changesIn({ plan }: Fields): Record<string, string | null>[] {
-  return (plan?.changes ?? []).slice(0, MAX_AUDITED).map(({ shown, before, after }) => ({
+/** A changed file as the audit chain names it. */
+export interface AuditedChange {
+  path: string;
+  /** The real path, if a link leads to it. */
+  real?: string;
+  before_sha256: string | null;
+  after_sha256: string | null;
+}
+
+/** The changed files, for the audit chain: the first ones of many. */
+export function changesIn({ plan, root }: Pick<ActionRow, "plan" | "root">): AuditedChange[] {
+  return (plan?.changes ?? []).slice(0, MAX_AUDITED).map(({ path, shown, before, after }) => ({
     path: shown,
+    ...shownPath(path, root) !== shown && { real: path },
     before_sha256: before?.sha256 ?? null,
     after_sha256: after?.sha256 ?? null,
   }));
 }
 
-const MAX_AUDITED = 100;
+export const MAX_AUDITED = 100;
 
 class Comparison {
   readonly #services: ActionServices;

@@ -286,7 +286,11 @@ async function commitResult(
     to: { ...result, ...effects.fields, finished_at },
     by: actorOf(caller, row.agent),
     type: "action.finished",
-    why: { ...result, changes: changesIn(effects.fields), ...asked_hosts && { asked_hosts } },
+    why: {
+      ...result,
+      changes: changesIn({ ...row, ...effects.fields }),
+      ...asked_hosts && { asked_hosts },
+    },
     before: [...statements, ...effects.statements],
   });
 }

@@ -19,7 +19,7 @@ import {
 } from "../context.ts";
 import { recheckApproved } from "../review/approval.ts";
 import { endGuarding, resumeGuarding, withGuarded } from "../guarding/project_guard.ts";
-import { effectsOf } from "../effects/outcome.ts";
+import { changesIn, effectsOf } from "../effects/outcome.ts";
 import type { PlannedChange } from "../plan.ts";
 import { inTurns, yieldTurn } from "../scheduling.ts";
 import { type ActionRow, type Fields, type NewRow, updateAction } from "../store.ts";
@@ -230,7 +230,10 @@ async function finish(
     to: { ...fields, execution, error, finished_at },
     by: BY_SYSTEM,
     type: "action.finished",
-    why: { execution, error, sha256: row.after_sha256 },
+    why: {
+      ...{ execution, error, sha256: row.after_sha256 },
+      ...fields.plan && { changes: changesIn({ ...row, ...fields }) },
+    },
     later: undone.events,
     after: () => [...settled, ...undone.statements, ...statements],
     is_own,

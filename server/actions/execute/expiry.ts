@@ -90,7 +90,7 @@ export class Abandoned implements DeadlineSource {
       to: { ...fields, execution: "unknown", error, finished_at },
       by: BY_SYSTEM,
       type: "action.finished",
-      why: { execution: "unknown", error, changes: changesIn(fields) },
+      why: { execution: "unknown", error, changes: changesIn({ ...row, ...fields }) },
       before: statements,
     });
   }

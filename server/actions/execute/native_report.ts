@@ -7,6 +7,7 @@ import { type ActionServices, loadAction, messageOf, timestamp } from "../contex
 import type { AskedHost } from "../../sandbox/schema.ts";
 import type { HeldBack, PlannedChange } from "../plan.ts";
 import { type ActionRow, type Fields, listRunningOf } from "../store.ts";
+import { changesIn } from "../effects/outcome.ts";
 import { stateOf } from "../submit/plan_action.ts";
 import { type Actor, actorOf, BY_SYSTEM, transition } from "../transition.ts";
 import { endGuarding, withGuarded } from "../guarding/project_guard.ts";
@@ -135,6 +136,7 @@ export async function finishNative(
     why: {
       ...result,
       sha256: found.changes[0]?.after?.sha256 ?? null,
+      changes: changesIn({ ...row, ...files.fields }),
       ...decision && { sandbox: decision.sandbox },
       ...hasAsked && { asked_hosts },
     },

@@ -2,7 +2,8 @@ import { dirname, sep } from "node:path";
 import type { AuditEvent } from "../../evidence/schema.ts";
 import { type ActionServices, loadAction, messageOf } from "../context.ts";
 import type { Plan } from "../plan.ts";
-import { isWhole, whyNotRunning } from "../review/approval.ts";
+import { whyNotRunning } from "../review/approval.ts";
+import { whyNotAsLogged } from "../rollback/as_logged.ts";
 import { faultOfPlan } from "../rollback/plan_rollback.ts";
 import type { ActionRow } from "../store.ts";
 import type { IntentRow } from "./intents_store.ts";
@@ -51,7 +52,7 @@ async function faultOfRollback(
   const original = await loadAction(services, rollback_of);
   const asked = data.asked as { action_id?: unknown; digest?: unknown };
   const isSigned = asked.action_id === undefined || asked.digest === original.digest;
-  if (!isSigned || !original.plan || !isWhole(original, original.plan)) return other;
+  if (!isSigned || await whyNotAsLogged(services, original) !== null) return other;
   return await faultOfPlan(services, original, plan!);
 }
 

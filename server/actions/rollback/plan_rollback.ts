@@ -13,6 +13,7 @@ import type { RollbackResult } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
 import { type After, newState, planChanges, type Planned } from "../submit/plan_action.ts";
 import { mergeTexts, unifiedDiff } from "../texts.ts";
+import { whyNotAsLogged } from "./as_logged.ts";
 
 type OnConflict = "abort" | "merge" | "force";
 
@@ -47,7 +48,8 @@ interface Step {
 /**
  * Plans how to restore each file to its content before the action. By default a file that has
  * changed since is a conflict; `merge` keeps the later changes, `force` discards them.
- * @throws GateError `conflict` with hashes and a diff, or if an old content is no longer kept
+ * @throws GateError `conflict` with hashes and a diff, if an old content is no longer kept, or if the
+ * log shows other changes
  */
 export async function planRollback(
   services: ActionServices,
@@ -55,6 +57,8 @@ export async function planRollback(
   limits: PolicyLimits,
   { on_conflict, states }: RollbackOptions,
 ): Promise<RollbackPlan> {
+  const fault = await whyNotAsLogged(services, original);
+  if (fault !== null) throw notPossible(original, "roll back", fault);
   const steps: Step[] = [];
   for await (const change of inTurns([...original.plan!.changes].reverse())) {
     const now = states?.get(change.path);
