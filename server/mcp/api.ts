@@ -5,6 +5,7 @@ import { type AppEnv, describe } from "../route.ts";
 import { identify, OWN_PID } from "../runtime/processes.ts";
 import { ownEnvironment, selfWords } from "../runtime/self.ts";
 import { runCommand } from "../runtime/spawn.ts";
+import { WaitingSandbox } from "../runtime/waiting_sandbox.ts";
 import type { HttpConnections, HttpOptions, McpRequest } from "./http_connections.ts";
 
 interface McpServices {
@@ -31,6 +32,8 @@ function toRequest(c: Context<AppEnv<McpServices>>): McpRequest {
 export class LazyMcp {
   readonly #fetch: HttpOptions["fetch"];
   readonly #environment: Pick<Environment, "now" | "log">;
+  /** Of all clients: its process is the same for each of them. */
+  readonly #waiting = new WaitingSandbox();
   #opened: Promise<HttpConnections> | null = null;
 
   constructor(fetch: HttpOptions["fetch"], environment: Pick<Environment, "now" | "log">) {
@@ -45,6 +48,7 @@ export class LazyMcp {
   /** Kills the running commands of all clients and reports them. */
   async close(): Promise<void> {
     await (await this.#opened)?.close();
+    this.#waiting.close();
   }
 
   async #load(): Promise<HttpConnections> {
@@ -52,7 +56,7 @@ export class LazyMcp {
     const { now, log } = this.#environment;
     return new HttpConnections({
       fetch: this.#fetch,
-      run: runCommand,
+      run: (command, order) => runCommand(command, { ...order, waiting: this.#waiting }),
       program: () => selfWords(ownEnvironment()),
       now,
       id: () => crypto.randomUUID(),

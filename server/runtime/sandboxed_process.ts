@@ -15,8 +15,11 @@ export interface SandboxStart {
   outer: (last: string) => readonly string[];
   /** The words in the sandbox before those of the command. */
   inside: readonly string[];
-  /** The words of a shell that can wait in the sandbox for its commands; null if none can. */
-  waits: readonly string[] | null;
+  /**
+   * A shell that can wait in the sandbox for its commands, with the inputs of a sandbox that names no
+   * folder for them; null if none can.
+   */
+  waits: { words: readonly string[]; inputs: readonly Uint8Array[] } | null;
   /** The memory and processes that its processes may use together. */
   limits: ProcessLimits;
   /** The environment in the sandbox, from the one that the command would get. */
@@ -38,6 +41,17 @@ export interface SandboxedOptions {
 export function spawnSandboxed(
   words: readonly string[],
   sandbox: SandboxStart,
+  options: SandboxedOptions,
+): ChildProcess {
+  const child = beginSandboxed(words, sandbox, options);
+  void giveInputs(child, sandbox.inputs);
+  return child;
+}
+
+/** Starts the program of the sandbox, which waits for its inputs before it builds anything. */
+export function beginSandboxed(
+  words: readonly string[],
+  sandbox: SandboxStart,
   { cwd, env, input, joins }: SandboxedOptions,
 ): ChildProcess {
   const [program = "", ...options] = sandbox.outer(`exec "$@"${joins ? " 2>&1" : ""}`);
@@ -52,13 +66,24 @@ export function spawnSandboxed(
     detached: true,
   });
   yieldToOthers(child.pid);
-  sandbox.inputs.forEach((bytes, at) => {
-    const stream = child.stdio[3 + at] as Writable | null | undefined;
-    // A program that ends early leaves its inputs unread.
-    stream?.on("error", () => {});
-    stream?.end(bytes);
-  });
   return child;
+}
+
+/** Gives the program of a sandbox its inputs; resolves to whether it has taken all of them. */
+export async function giveInputs(
+  child: ChildProcess,
+  inputs: readonly Uint8Array[],
+): Promise<boolean> {
+  const given = inputs.map((bytes, at) =>
+    new Promise<boolean>((resolve) => {
+      const stream = child.stdio[3 + at] as Writable | null | undefined;
+      if (!stream) return resolve(false);
+      // A program that ends early leaves its inputs unread.
+      stream.on("error", () => resolve(false));
+      stream.end(bytes, () => resolve(true));
+    })
+  );
+  return (await Promise.all(given)).every((one) => one);
 }
 
 const NICE = 10;

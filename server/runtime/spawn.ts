@@ -258,7 +258,7 @@ function spawnWalled(
   };
   const words = [...commandShell(), "-c", command];
   const ready = streams ? null : waiting?.take(words, sandbox, walled) ?? null;
-  if (ready) return ready;
+  if (ready) return ready.child;
   const child = spawnSandboxed(words, sandbox, walled);
   if (streams && child.stdin) {
     child.stdin.on("error", () => {});

@@ -23,18 +23,19 @@ export function startBehind(
   const args = [
     ...namespacesOf(walls, filter !== null),
     ...mountsOf(walls, env, reach),
-    ...["--chdir", walls.cwd],
     ...(filter ? ["--seccomp", `${SECCOMP_FD}`] : []),
   ];
+  const inputsOf = (words: readonly string[]) => [
+    new TextEncoder().encode(words.map((word) => `${word}\0`).join("")),
+    ...(filter ? [filter] : []),
+  ];
+  const shell = reach === null ? waitingShell() : null;
   return {
     argv: [walls.engine.path, "--args", `${ARGS_FD}`],
-    inputs: [
-      new TextEncoder().encode(args.map((arg) => `${arg}\0`).join("")),
-      ...(filter ? [filter] : []),
-    ],
+    inputs: inputsOf([...args, "--chdir", walls.cwd]),
     outer: (last) => outerShell(walls.limits, last),
     inside: insideOf(walls, reach),
-    waits: reach === null ? waitingShell() : null,
+    waits: shell && { words: shell, inputs: inputsOf([...args, "--chdir", "/"]) },
     limits: walls.limits,
     env: (given) => environmentIn(walls, given),
   };

@@ -38,8 +38,9 @@ const KEPT = new LRUCache<string, string[]>({ max: 4, ttl: KEPT_MS });
  * settings and programs that live in a project, such as one of dotfiles.
  */
 export function linkedFromHome(home: string, tops: readonly string[]): string[] {
-  const steps = KEPT.get(home) ?? stepsOf(home);
-  KEPT.set(home, steps);
+  let steps = KEPT.get(home);
+  // Only what was read anew is kept: the next commands must not prolong it.
+  if (steps === undefined) KEPT.set(home, steps = stepsOf(home));
   return steps.filter((path) => tops.some((top) => path !== top && isWithin(path, top)));
 }
 

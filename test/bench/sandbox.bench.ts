@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { type Client, connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
 import { World } from "../e2e/world.ts";
 import { findEngine } from "../../server/sandbox/engine.ts";
@@ -11,13 +13,15 @@ const TRUE = [
   { name: "true in a shell", command: "eval true" },
 ];
 /**
- * The folders in which the commands of a row run, in turns. gate builds a sandbox ahead only when the
- * same one was needed twice in a row, so that folders in turns always need a new one.
+ * The folders in which the commands of a row run, in turns, and whether a hidden file comes or goes
+ * before each of them: then each needs another sandbox than the last one, and none is built ahead.
  */
 const SANDBOXES = [
-  ["built ahead", ["."]],
-  ["built for it", [".", "src"]],
+  { kind: "built ahead", folders: ["."], changes: false },
+  { kind: "built ahead, folders in turns", folders: [".", "src"], changes: false },
+  { kind: "built for it", folders: ["."], changes: true },
 ] as const;
+const HIDDEN = "src/.env";
 /** Before each command. An agent reads and thinks for longer. */
 const PAUSE_MS = 100;
 /** Two builds of C files: one that ends in a moment, and one of the length of real ones. */
@@ -45,8 +49,15 @@ export async function bench(): Promise<void> {
     // Outside, gate answers this one without any process, so this is more than a sandbox adds.
     await inTurns("true without a process", "true", run, { rounds: ROUNDS });
     for (const { name, command } of TRUE) {
-      for (const [kind, folders] of SANDBOXES) {
-        const added = await inTurns(`${name}, ${kind}`, command, run, { rounds: ROUNDS, folders });
+      for (const { kind, folders, changes } of SANDBOXES) {
+        const change = (round: number) => {
+          for (const world of worlds) {
+            if (round % 2 === 0) world.write(HIDDEN, "KEY=2\n");
+            else rmSync(join(world.project, HIDDEN));
+          }
+        };
+        const options = { rounds: ROUNDS, folders, ...changes && { change } };
+        const added = await inTurns(`${name}, ${kind}`, command, run, options);
         compare("added by the sandbox, fastest", added.fastest, { most: 10, unit: "ms" });
         compare("added by the sandbox, median", added.more, { most: 10, unit: "ms" });
       }
@@ -110,16 +121,19 @@ async function inTurns(
   name: string,
   command: string,
   { bare, walled }: { bare: Client; walled: Client },
-  { rounds, warm_up = WARM_UP, folders = ["."] }: {
+  { rounds, warm_up = WARM_UP, folders = ["."], change }: {
     rounds: number;
     warm_up?: number;
     folders?: readonly string[];
+    /** Runs before each round. */
+    change?: (round: number) => void;
   },
 ): Promise<{ more: number; fastest: number; ratio: number }> {
   const times = { bare: [] as number[], walled: [] as number[] };
   for (let round = 0; round < rounds + warm_up; round++) {
     const order = round % 2 === 0 ? ["bare", "walled"] as const : ["walled", "bare"] as const;
     const cwd = folders[round % folders.length]!;
+    change?.(round);
     for (const side of order) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       const client = side === "bare" ? bare : walled;

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { engineOnce } from "../../../server/sandbox/engine.ts";
+import { WaitingSandbox } from "../../../server/runtime/waiting_sandbox.ts";
 import { policyTemplate } from "../../../server/policy/templates.ts";
+import { until } from "../../e2e/world.ts";
 import { createTestGate } from "../../helpers.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 import { connect, connectAgent } from "./agent.ts";
@@ -23,7 +25,10 @@ const PLANTS = "python3 -c \"import os; os.makedirs('.venv/bin'); os.chdir('.ven
   "os.symlink(os.path.realpath('/usr/bin/python3'), 'python3')\n" +
   "for n in ('pytest-x', 'git'): open(n, 'w').write('#!/bin/sh\\n'); os.chmod(n, 0o755)\"";
 
-afterEach(() => void vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
 
 const sandboxed = { policies: policyTemplate("balanced"), files: FILES, sandbox: engineOnce() };
 
@@ -42,6 +47,18 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     const types = (await gate.audit()).map(({ type }) => type);
     expect(types.filter((type) => type.startsWith("action.")))
       .toEqual(["action.submitted", "action.approved", "action.started", "action.finished"]);
+  });
+
+  test("the sandbox of the next command is begun ahead, for whichever agent it comes from", async () => {
+    const take = vi.spyOn(WaitingSandbox.prototype, "take");
+    const gate = await createTestGate(sandboxed);
+    const [one, other] = [await connect(gate), await connect(gate)];
+    await one(COMPUTED, { wait_ms: 15_000 });
+    const waiting = take.mock.contexts[0] as WaitingSandbox;
+    await until("a process is begun", () => waiting.hasBegun || undefined);
+    const done = await other(COMPUTED, { wait_ms: 15_000 });
+    expect(done.output).toContain("Permission denied");
+    expect(take.mock.results[1]!.value).toMatchObject({ was_built: false });
   });
 
   test("a file of the home that the sandbox hides is told, also on the card", async () => {

@@ -30,11 +30,14 @@ function createRuns(files: Record<string, string> = { "home/user/project/.env": 
   const take = vi.spyOn(waiting, "take");
   const run = async (
     command: string,
-    { walls: more = {}, ...options }: Partial<RunOptions> & { walls?: Partial<WallsInput> } = {},
+    { walls: more = {}, before, ...options }:
+      & Partial<RunOptions>
+      & { walls?: Partial<WallsInput>; before?: () => void } = {},
   ) => {
     const { walls } = await stage.walls(command, more);
     const env = { ...process.env, HOME: stage.home, ...options.env };
     const at = take.mock.results.length;
+    before?.();
     const result = await runCommand(command, {
       ...{
         cwd: walls.cwd,
@@ -46,14 +49,21 @@ function createRuns(files: Record<string, string> = { "home/user/project/.env": 
       },
       sandbox: startBehind(walls, env),
     });
-    return { ...result, hasWaited: take.mock.results[at]?.value !== null };
+    const taken = take.mock.results[at]?.value as ReturnType<WaitingSandbox["take"]>;
+    return {
+      ...result,
+      hasWaited: taken?.was_built === true,
+      wasBegun: taken?.was_built === false,
+    };
   };
   /** Runs two commands behind the same walls, so that the sandbox of a third one waits. */
   const warmUp = async (more: Partial<WallsInput> = {}) => {
     for (const _ of [1, 2]) expect((await run("true", { walls: more })).hasWaited).toBe(false);
     await until("a sandbox waits", () => waiting.isReady || undefined);
   };
-  return { ...stage, waiting, run, warmUp };
+  /** Waits until the process of the next sandbox is begun. */
+  const begin = () => until("a process is begun", () => waiting.hasBegun || undefined);
+  return { ...stage, waiting, run, begin, warmUp };
 }
 
 /** All that a process can tell about itself, without what differs in every process. */
@@ -133,21 +143,74 @@ describe.runIf(ENGINE !== null)("a sandbox that waits", () => {
     expect(output).toBe("here\n");
   });
 
-  test("is not used behind other walls, with other variables or in another folder", async () => {
+  test("gives a command in another folder everything that a new one gives there", async () => {
+    const { run, warmUp, root } = createRuns({ "home/user/project/it's a $folder/.env": "KEY=1" });
+    const cwd = join(root, "it's a $folder");
+    const text = `${ABOUT}; cat .env; cd - ; echo "$OLDPWD $PWD"`;
+    const built = await run(text, { walls: { cwd } });
+    await warmUp();
+    const waited = await run(text, { walls: { cwd } });
+    expect(waited.hasWaited).toBe(true);
+    expect(waited.output).toBe(built.output);
+    expect(waited.output).toContain("cat: .env: Permission denied\n");
+  });
+
+  test("is not used behind other walls or with other variables", async () => {
     const files = { "home/user/project/.env": "SECRET=1\n", "home/user/project/src/a": "" };
-    for (const other of ["file", "network", "variable", "folder", "length"] as const) {
-      const { run, warmUp, root, write } = createRuns(files);
+    for (const other of ["file", "network", "variable", "length"] as const) {
+      const { run, warmUp, write } = createRuns(files);
       await warmUp();
       if (other === "file") write("home/user/project/src/.env", "SECRET=2\n");
       const { hasWaited } = await run(other === "length" ? `: ${"x".repeat(70_000)}` : "true", {
         walls: {
           ...other === "network" && { network: "all" as const },
-          ...other === "folder" && { cwd: join(root, "src") },
         },
         ...other === "variable" && { env: { LANG: "C" } },
       });
       expect(hasWaited, other).toBe(false);
     }
+  });
+
+  test("has the process of the next one begun, which serves whatever walls are needed", async () => {
+    const { run, begin, root, write } = createRuns({ "home/user/project/src/a": "" });
+    write("home/user/project/src/.env", "SECRET=1\n");
+    const walls = { cwd: join(root, "src"), network: "none" as const };
+    const text = `${ABOUT}; cat .env`;
+    const built = await run(text, { walls });
+    unlinkSync(join(root, "src/.env"));
+    await run("true");
+    await begin();
+    write("home/user/project/src/.env", "SECRET=2\n");
+    const begun = await run(text, { walls });
+    expect(begun.wasBegun).toBe(true);
+    expect(begun.output).toBe(built.output);
+    expect(begun.output).toContain("cat: .env: Permission denied\n");
+  });
+
+  test("is begun again when a command with other variables came", async () => {
+    const { run, begin } = createRuns();
+    await run("true");
+    await begin();
+    const first = await run("echo $LANG", { env: { LANG: "xx" } });
+    await begin();
+    const second = await run("echo $LANG", { env: { LANG: "xx" }, walls: { network: "none" } });
+    expect([first, second].map(({ wasBegun, output }) => [wasBegun, output]))
+      .toEqual([[false, "xx\n"], [true, "xx\n"]]);
+  });
+
+  test("runs nothing if its process ends before it has its walls", async () => {
+    const { run, begin, root } = createRuns();
+    await run("true");
+    await begin();
+    const { exit_code, output, wasBegun } = await run("touch ran; echo ran", {
+      before: () => process.kill(Number(processesIn(root)[0]), "SIGKILL"),
+    });
+    expect({ exit_code, output, wasBegun }).toEqual({
+      exit_code: null,
+      output: "",
+      wasBegun: true,
+    });
+    expect(readdirSync(root)).not.toContain("ran");
   });
 
   test("ends when it is closed, and no other one is built", async () => {
