@@ -10,8 +10,8 @@ async function main(argv: string[]): Promise<void> {
   const isTool = /(?:^|[\\/])scenario-tool[^\\/]*$/.test(process.argv0);
   const called = isTool ? "scenario-tool" : "gate";
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    console.log(`${called} ${VERSION}`); // opening process.stdout would double the start time
-    return;
+    const { print } = await import("../server/runtime/print.ts");
+    return await print(`${called} ${VERSION}\n`).catch(cannotPrint);
   }
   if (called === "scenario-tool") {
     const scenario = await import("./scenario/main.ts");
@@ -51,12 +51,13 @@ async function main(argv: string[]): Promise<void> {
 }
 
 function processIo(): Io {
-  // A reader may close the pipe early (`gate log | head`): that is no failure.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // A command with a handler of its own cleans up and ends the process itself.
     if (process.stdout.listenerCount("error") > 1) return;
-    process.exit(error.code === "EPIPE" ? 0 : 1);
+    cannotPrint(error);
   });
+  // Nobody can be told that messages are lost; the exit code stays that of the command.
+  process.stderr.on("error", () => {});
   return {
     env: { ...process.env },
     cwd: workingFolder(),
@@ -69,6 +70,15 @@ function processIo(): Io {
     onFault: hearFaults(),
     killGroup,
   };
+}
+
+/** Ends the process. A reader may close the pipe early (`gate log | head`): that is no failure. */
+function cannotPrint({ code, message }: NodeJS.ErrnoException): void {
+  if (code === "EPIPE") return process.exit(0);
+  const reason = code === "ENOSPC" ? "the disk is full" : message;
+  const next = "make room where the output goes, then the same command";
+  console.error(`gate: Cannot write the output: ${reason}\n  try: ${next}`);
+  process.exit(FAULT);
 }
 
 function killGroup(pid: number): void {

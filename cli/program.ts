@@ -6,11 +6,16 @@ import { CliError, EXIT, Exit, explain } from "./errors.ts";
 import type { Io, Tree } from "./io.ts";
 import { showTyping } from "./terminal/typing.ts";
 import { visibleLine, visibleText } from "./terminal/visible.ts";
+import { refuseOther } from "./unknown_command.ts";
 
 /** Runs one command line and returns its exit code; never throws, never ends the process. */
 export async function run(argv: string[], io: Io): Promise<number> {
   try {
     const called = argv.find((word) => !word.startsWith("-") && word !== "help");
+    await refuseOther(
+      argv[0] === "help" ? argv[1] : argv[0],
+      (isWanted) => createProgram(io, isWanted),
+    );
     const program = await createProgram(io, (name) => name === called);
     const words = argv.length === 0 ? ["help"] : withoutHelp(argv, program);
     await program.parseAsync(words, { from: "user" });

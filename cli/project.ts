@@ -47,9 +47,12 @@ export async function chooseRules(
   return named ?? await ownProject(io, client) ?? MACHINE_ID;
 }
 
-/** The id of the named project, or else of the working directory's. @throws CliError */
+/**
+ * The id of the named project, or else of the working directory's. In a folder of no project it is
+ * the only registered one, which a line on stderr then says. @throws CliError
+ */
 export async function chooseProject(
-  io: Pick<Io, "env" | "cwd">,
+  io: Pick<Io, "env" | "cwd" | "stderr">,
   client: Client,
   named: string | undefined,
 ): Promise<string> {
@@ -57,7 +60,11 @@ export async function chooseProject(
   if (own !== null) return own;
   const registered = await unwrap(client.api.hub.projects.$get());
   const items = registered.items.filter(({ id }) => id !== MACHINE_ID);
-  if (items.length === 1) return items[0]!.id;
+  if (items.length === 1) {
+    const { id } = items[0]!;
+    io.stderr.write(`This folder belongs to no project; "${id}" is the only registered one.\n`);
+    return id;
+  }
   if (items.length === 0) {
     throw noProject("no project is registered");
   }

@@ -2,6 +2,7 @@ import { Argument, Command, type CommandUnknownOpts, Option } from "@commander-j
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Client, ProblemError, unwrap } from "../../server/client.ts";
+import { MACHINE_ID } from "../../server/constants.ts";
 import { TEMPLATES } from "../../server/policy/templates.ts";
 import { PolicyTestInput, type PolicyTestResult } from "../../server/policy/schema.ts";
 import { scopedClient } from "../daemon/connect.ts";
@@ -16,7 +17,7 @@ import { TEMPLATE_NAMES } from "../init/choices.ts";
 import { addReplay } from "../policy/replay.ts";
 import { addSuggest } from "../policy/suggest.ts";
 import { describeTemplates } from "../policy/templates_text.ts";
-import { describe, explain, riskCard, scoreCard } from "../policy/text.ts";
+import { describe, explain, type Owner, riskCard, scoreCard } from "../policy/text.ts";
 import { visibleJson } from "../terminal/visible.ts";
 
 /** `gate policy`: tests and explains the rules; only `suggest --apply` changes anything. */
@@ -41,13 +42,13 @@ export function createCommand(io: Io) {
       const exits = exitCode ? EXACT : EXIT_CODES;
       const bare = sandbox ? {} : { sandbox };
       if (stdin || jsonl) {
-        const ask = await openQuestions(io, project);
+        const { ask } = await openQuestions(io, project);
         return await testLines(io, (one) => ask({ ...one, ...bare }), exits);
       }
       const asked = checkQuestion({ ...question, ...bare });
-      const result = await (await openQuestions(io, project))(asked);
+      const { result, owner } = await askHere(io, project, asked);
       if (json) printJson(io, result);
-      else print(io, describe(io, result));
+      else print(io, describe(io, result, owner));
       leave(exits[result.effect]);
     });
   addExplain(policy, io);
@@ -84,9 +85,9 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
     )
     .action(async ({ project, json, sandbox, ...question }) => {
       const asked = checkQuestion({ ...question, ...sandbox ? {} : { sandbox } });
-      const result = await (await openQuestions(io, project))(asked);
+      const { result, owner } = await askHere(io, project, asked);
       if (json) printJson(io, result);
-      else print(io, explain(io, asked.command ?? null, result));
+      else print(io, explain(io, asked.command ?? null, result, owner));
     });
 }
 
@@ -167,11 +168,31 @@ Examples:
 
 type Ask = (question: PolicyTestInput) => Promise<PolicyTestResult>;
 
-async function openQuestions(io: Io, named: string | undefined): Promise<Ask> {
+/** Asks as a person does: a relative path or command is meant in the working directory. */
+async function askHere(
+  io: Io,
+  named: string | undefined,
+  question: PolicyTestInput,
+): Promise<{ result: PolicyTestResult; owner: Owner }> {
+  const { ask, owner } = await openQuestions(io, named);
+  if (owner === "machine" && named === undefined) {
+    io.stderr.write("This folder belongs to no project, so the machine's rules decide.\n");
+  }
+  const result = await ask(named === undefined ? { cwd: io.cwd, ...question } : question);
+  return { result, owner };
+}
+
+async function openQuestions(
+  io: Io,
+  named: string | undefined,
+): Promise<{ ask: Ask; owner: Owner }> {
   const connection = await openReview(io);
   const id = await chooseRules(io, connection.client, named);
   const client: Client = scopedClient(connection, id);
-  return (question) => unwrap(client.api.policy.test.$post({ json: question })).catch(refused);
+  return {
+    ask: (question) => unwrap(client.api.policy.test.$post({ json: question })).catch(refused),
+    owner: id === MACHINE_ID ? "machine" : "project",
+  };
 }
 
 /** An invalid question is wrong usage, because exit 1 means ask or deny. */

@@ -68,6 +68,14 @@ export function createCommand(io: Io) {
     },
   );
   addRemediation(session, io);
+  add("end", "End a session and cancel what it holds. Its agent must open a new one.")
+    .argument("<id>", SESSION_ID)
+    .action(async (id, { project, json }) => {
+      const client = await openProject(io, project);
+      const ended = await unwrap(client.api.sessions[":id"].end.$post({ param: { id } }));
+      if (json) printJson(io, ended);
+      else print(io, `${paint(io, "green", "✓")} ended: ${ended.id}`);
+    });
   session.addCommand(unblockCommand(io));
   session.addCommand(rollbackCommand(io));
   return session;
@@ -106,22 +114,43 @@ function addRemediation(session: Command, io: Io): void {
       ]);
       print(io, found.compliant ? "The session broke no rule." : table(rows));
     });
-  add("recommend", "Rank what can be done about a session, with the call of each.")
+  add("recommend", "Rank what can be done about a session, with the command for each.")
     .action(async (session_id, { project, json }) => {
       const { api } = await openProject(io, project);
       const found = await unwrap(api.remediation.recommend.$post({ json: { session_id } }));
       if (json) return printJson(io, found);
-      print(io, found.map(describeStrategy).join("\n\n"));
+      const there = project === undefined ? "" : ` --project ${quote(project)}`;
+      print(
+        io,
+        found.map((one) =>
+          [
+            `${one.strategy} ${one.score}: ${visibleLine(one.why)}`,
+            ...one.steps.map((step) => `  - ${step}`),
+            `  ${visibleLine(commandOf(one, session_id))}${there}`,
+          ].join("\n")
+        ).join("\n\n"),
+      );
     });
 }
 
-function describeStrategy({ strategy, score, why, steps, call }: Recommendations[number]): string {
+/** The command that carries out a strategy; the call itself if it is of a newer daemon. */
+function commandOf({ strategy, call }: Recommendations[number], session_id: string): string {
+  const id = quote(session_id);
+  const target = quote(
+    decodeURIComponent(call.path.split("/")[strategy === "lift_block" ? 4 : 3]!),
+  );
+  const only = [call.body?.["action_ids"] ?? []].flat().map((one) => quote(String(one))).join(" ");
+  const commands: Record<string, string> = {
+    reject_held: `gate reject --session ${id} --reason '…'`,
+    rollback_risky_actions: `gate session rollback ${id} --dry-run --only ${only}`,
+    rollback_session: `gate session rollback ${id} --dry-run`,
+    revoke_grant: `gate grant revoke ${target}`,
+    end_session: `gate session end ${id}`,
+    lift_block: `gate session unblock ${target}`,
+    review_changes: `gate session diff ${id}`,
+  };
   const body = call.body === null ? "" : ` -d ${quote(JSON.stringify(call.body))}`;
-  return [
-    `${strategy} ${score}: ${visibleLine(why)}`,
-    ...steps.map((step) => `  - ${step}`),
-    `  gate api ${call.method} ${visibleLine(call.path)}${visibleLine(body)}`,
-  ].join("\n");
+  return commands[strategy] ?? `gate api ${call.method} ${call.path}${body}`;
 }
 
 function rollbackCommand(io: Io) {

@@ -1,4 +1,5 @@
 import { hooksOf } from "../../server/hosts/hosts.ts";
+import { print } from "../../server/runtime/print.ts";
 import type { Early } from "../daemon/early.ts";
 import type { Io } from "../io.ts";
 import { answerHook } from "./answer.ts";
@@ -21,8 +22,9 @@ export async function runHook(
     return await isCalledByHost() ? BLOCKED : USAGE;
   }
   try {
-    // console.log waits for the write and loads nothing more.
-    console.log(await answerHook(host, { ...io, input: readInput, deadlines: DEADLINES }));
+    const answer = await answerHook(host, { ...io, input: readInput, deadlines: DEADLINES });
+    // A host goes on after exit code 0 without an answer, so a lost answer must block.
+    await print(`${answer}\n`);
     return 0;
   } catch (error) {
     console.error(`Blocked by gate: ${error instanceof Error ? error.message : String(error)}`);

@@ -15,8 +15,16 @@ const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;
 /** The most rules shown besides the winner. */
 const SHOWN = 8;
 
+/** Whose rules decide: those of a project, or those for the folders of none. */
+export type Owner = "project" | "machine";
+
 /** Explains a decision: the command with the deciding part underlined, the rules, the effects. */
-export function explain(io: Io, command: string | null, result: PolicyTestResult): string {
+export function explain(
+  io: Io,
+  command: string | null,
+  result: PolicyTestResult,
+  owner: Owner,
+): string {
   const { rule, alternative, analysis, grant_id } = result;
   const lines = [headline(io, result)];
   if (command !== null) {
@@ -27,12 +35,12 @@ export function explain(io: Io, command: string | null, result: PolicyTestResult
     ? "none; the default applies"
     : `none; grant ${grant_id} applies`;
   lines.push(...sandboxLines(result));
-  lines.push(`rule     ${rule ? ruleText(rule) : none}`);
+  lines.push(`rule     ${rule ? ruleText(rule, owner) : none}`);
   const why = rule && reasonOf(rule);
   if (why) lines.push(`why      ${why}`);
   if (alternative) lines.push(`instead  ${visibleLine(alternative)}`);
   const others = othersThatMatter(result);
-  for (const other of others.slice(0, SHOWN)) lines.push(`also     ${ruleText(other)}`);
+  for (const other of others.slice(0, SHOWN)) lines.push(`also     ${ruleText(other, owner)}`);
   if (others.length > SHOWN) lines.push(`also     … ${others.length - SHOWN} more (--json)`);
   const maybe = result.unsure.filter((one) => !rule || keyOf(one) !== keyOf(rule)).length;
   if (maybe > 0) {
@@ -43,12 +51,12 @@ export function explain(io: Io, command: string | null, result: PolicyTestResult
 }
 
 /** The decision in a few lines: the effect and its reason, the rule, the programs. */
-export function describe(io: Io, result: PolicyTestResult): string {
+export function describe(io: Io, result: PolicyTestResult, owner: Owner): string {
   const { rule, alternative, analysis } = result;
   return [
     headline(io, result),
     ...sandboxLines(result).map((line) => `  ${line}`),
-    ...(rule ? [`  rule     ${ruleText(rule)}`] : []),
+    ...(rule ? [`  rule     ${ruleText(rule, owner)}`] : []),
     ...(alternative ? [`  instead  ${visibleLine(alternative)}`] : []),
     ...effectLines(analysis).filter((line) => line.startsWith("runs")).map((line) => `  ${line}`),
   ].join("\n");
@@ -182,6 +190,6 @@ function othersThatMatter({ rule, effect, matched, unsure }: PolicyTestResult): 
   });
 }
 
-function ruleText({ pattern, source, list }: Rule): string {
-  return `${visibleLine(pattern)}  (${source} ${list})`;
+function ruleText({ pattern, source, list }: Rule, owner: Owner): string {
+  return `${visibleLine(pattern)}  (${source === "project" ? owner : source} ${list})`;
 }

@@ -73,6 +73,7 @@ const PRINTS: Record<string, string[][]> = {
   "session assess": [["SESSION"]],
   "session evaluate": [["SESSION"]],
   "session recommend": [["SESSION"]],
+  "session end": [["TEXT"]],
   "session unblock": [["TEXT"]],
   "session rollback": [["SESSION", "--dry-run"]],
   "agents history": [[], ["--agent", "TEXT"]],

@@ -399,6 +399,7 @@ describe("the command line", () => {
     [`session evaluate ${UNKNOWN}`, 1],
     [`session recommend ${UNKNOWN}`, 1],
     ["session blocks --project none", 1],
+    ["session end none", 1],
     ["session unblock none", 1],
     ["notify add pigeon ops", 64],
     ["notify add webhook ops", 64],

@@ -68,6 +68,7 @@ const STEPS: Step[] = [
   { line: "session show none", code: 1, error: "Cannot find session" },
   { line: "session diff $session --json" },
   { line: "session rollback $session --dry-run --json" },
+  { line: "session end $session --json" },
   { line: "policy test --path src/a.ts --action write --json" },
   { line: "policy test --path .env --action write --json", code: 1 },
   { line: "policy test", code: 64, error: "no command or path is given" },

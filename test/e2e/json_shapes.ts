@@ -13,7 +13,12 @@ import { ProofKind, ProofStatus } from "../../server/proof/schema.ts";
 import { HubProject, StorageView } from "../../server/projects/schema.ts";
 import { Block, Compliance, Recommendations } from "../../server/remediation/schema.ts";
 import { Risk } from "../../server/risk/schema.ts";
-import { ListedSession, SessionDiff, SessionRollbackResult } from "../../server/sessions/schema.ts";
+import {
+  ListedSession,
+  Session,
+  SessionDiff,
+  SessionRollbackResult,
+} from "../../server/sessions/schema.ts";
 import { ApprovalRoute, RouteTestResult } from "../../server/approval_routes/schema.ts";
 import { Receiver } from "../../server/config/notifications/schema.ts";
 import {
@@ -204,6 +209,7 @@ export const SHAPES: Record<string, z.ZodType> = {
   "session evaluate": Compliance,
   "session recommend": Recommendations,
   "session rollback": SessionRollbackResult,
+  "session end": Session,
   "policy test": PolicyTestResult,
   "policy explain": PolicyTestResult,
   "policy suggest": PolicySuggestions,

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -43,6 +43,29 @@ describe("policy test", () => {
     expect(gone.code).toBe(1);
     const unknown = ["policy", "test", "--path", "a", "--action", "frob", "--exit-code"];
     expect((await gated.terminal.run(unknown)).code).toBe(64);
+  });
+
+  test("a relative path is meant in the working directory", async () => {
+    const cwd = join(gated.folder, "src");
+    mkdirSync(cwd);
+    const test = (...args: string[]) => gated.terminal.run(["policy", "test", ...args], { cwd });
+    expect((await test("--path", "a.ts", "--action", "write")).stdout).toContain(
+      'allow: Allowed by "src/**"',
+    );
+    expect((await test("--command", "cat ../.env")).stdout).toMatch(/^deny: secrets stay here/);
+    expect((await test("--path", "a.ts", "--action", "write", "--project", "web")).stdout)
+      .toMatch(/^ask: No rule matches "a.ts"/);
+  });
+
+  test.each(["test", "explain"])("%s says that the machine's rules decide", async (name) => {
+    const { folder: cwd } = gated.terminal;
+    const { stdout, stderr } = await gated.terminal.run(["policy", name, "--path", ".env"], {
+      cwd,
+    });
+    expect(stderr).toBe("This folder belongs to no project, so the machine's rules decide.\n");
+    expect(stdout).toMatch(/\.env {2}\(machine blockedPaths\)/);
+    const plain = await gated.terminal.run(["policy", name, "--path", "plain"], { cwd });
+    expect(plain.stdout).toContain(`ask: No rule matches "${join(cwd, "plain")}"`);
   });
 
   test("explain names no allowed rule for what is denied", async () => {

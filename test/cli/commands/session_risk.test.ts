@@ -26,12 +26,32 @@ test("gate session assess, evaluate and recommend say how a session stands", asy
   expect((await gated.good("session", "evaluate", session)).stdout).toContain(
     "blocked_attempt",
   );
-  expect((await gated.good("session", "recommend", session)).stdout).toContain(
-    `gate api GET /api/sessions/${session}/diff`,
-  );
 });
 
-test.each(["assess", "evaluate", "recommend"])(
+test("gate session recommend prints commands that work", async () => {
+  const { stdout } = await gated.good("session", "recommend", session);
+  const commands = [...stdout.matchAll(/^ {2}gate (.+)$/gm)].map(([, words]) => words!.split(" "));
+  expect(commands).toEqual([["session", "diff", session], ["session", "end", session]]);
+  for (const words of commands) await gated.good(...words);
+  const [own] = await gated.json("session", "list", "--json");
+  expect(own).toMatchObject({ id: session, ended_at: expect.any(String) });
+});
+
+test("gate session recommend names the project that it was asked about", async () => {
+  const { stdout } = await gated.good("session", "recommend", session, "--project", "web");
+  expect(stdout).toContain(`gate session diff ${session} --project web\n`);
+});
+
+test("outside of projects a line names the only registered one", async () => {
+  const { folder: cwd } = gated.terminal;
+  expect(await gated.terminal.run(["session", "show", session], { cwd })).toMatchObject({
+    code: 0,
+    stderr: 'This folder belongs to no project; "web" is the only registered one.\n',
+  });
+  expect(await gated.terminal.run(["session", "show", session])).toMatchObject({ stderr: "" });
+});
+
+test.each(["assess", "evaluate", "recommend", "end"])(
   "gate session %s of no session fails",
   async (name) => {
     expect(await gated.terminal.run(["session", name, "none"])).toMatchObject({
