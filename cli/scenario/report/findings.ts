@@ -93,7 +93,8 @@ export function findingsOf(
     const raced = RACED.test(execution.reason) && !down.has(cause) ? `raced ${cause}` : cause;
     const isAboutLogin = isPublic && ABOUT_LOGIN.test(String(scenario.family));
     const missing = isAboutLogin ? NO_LOGIN : isOpen ? `auth_missing ${scenario.operation}` : null;
-    add(missing === null || CRASH.test(execution.reason) ? raced : missing, execution);
+    const isAnswered = !CRASH.test(execution.reason) && !UNANSWERED.test(execution.reason);
+    add(missing !== null && isAnswered ? missing : raced, execution);
     const leaking = leakIn(scenario, execution);
     // One handler writes the answers to every crash.
     if (leaking !== null) add("leaks in crashes", leaking);
@@ -135,7 +136,9 @@ function asksNobody(ran: [Scenario, Execution][]): boolean {
     family === "auth_missing" && (status === "passed" || status === "failed")
   );
   return asked.length > 1 &&
-    asked.every(([, { status, reason }]) => status === "failed" && !CRASH.test(reason));
+    asked.every(([, { status, reason }]) =>
+      status === "failed" && !CRASH.test(reason) && !UNANSWERED.test(reason)
+    );
 }
 
 /** The cause of everything that fails after this scenario has broken the target. */
@@ -158,6 +161,7 @@ function causeOf(scenario: Scenario, { evidence, reason, scenario_id }: Executio
   if (leak !== undefined) return leak === "database error" ? `${leak} ${operation}` : leak;
   const crash = ORACLE.test(String(family)) ? undefined : CRASH.exec(reason)?.[1];
   if (STOPPED.test(reason)) return `stopped ${operation}`;
+  if (isSilent(scenario, reason)) return `unanswered ${operation}`;
   // The clock shows the same hole as the answers.
   const same = String(family).replace(/_by_time$/, "");
   return crash === undefined ? `${same} ${operation}` : `${crash} ${operation}`;
@@ -179,11 +183,22 @@ function leakIn(scenario: Scenario, execution: Execution): Execution | null {
 /** The connection ended without an answer, or the whole target did. */
 const STOPPED = /stopped the target|the connection was reset|the answer was cut off/;
 
+/** The target took the request and gave no answer, or none that is HTTP. */
+const UNANSWERED = /\bno good answer: /i;
+/** Families that look for a slow answer. */
+const SLOW = /^slow_|_by_time$/;
+
+function isSilent({ family }: Scenario, reason: string): boolean {
+  return UNANSWERED.test(reason) && !SLOW.test(String(family)) && !ORACLE.test(String(family));
+}
+
 /** Families whose failures are more than a crash. */
 const ORACLE = /^(sql_injection|forged_token|foreign_|granted_|own_role)/;
 
 function isCrash({ scenario, execution }: { scenario: Scenario; execution: Execution }): boolean {
-  return CRASH.test(execution.reason) && !ORACLE.test(String(scenario.family ?? ""));
+  const { reason } = execution;
+  return isSilent(scenario, reason) ||
+    CRASH.test(reason) && !ORACLE.test(String(scenario.family ?? ""));
 }
 
 function findingOf(
@@ -221,8 +236,8 @@ function titleOf({ title, operation, playbook }: Scenario, reason: string, crash
   if (leak !== undefined) return `${operation} shows a ${leak}`;
   if (/stopped the target/.test(reason)) return `${operation} stops the server`;
   if (STOPPED.test(reason)) return `${operation} ends the connection without an answer`;
-  if (playbook === undefined) return title;
-  return crashed ? `${operation} fails with ${CRASH.exec(reason)![1]}` : title;
+  const status = crashed && playbook !== undefined ? CRASH.exec(reason)?.[1] : undefined;
+  return status === undefined ? title : `${operation} fails with ${status}`;
 }
 
 /** The command line of one request or playbook, with a shell variable for each credential. */

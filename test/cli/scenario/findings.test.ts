@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { findingsOf } from "../../../cli/scenario/report/findings.ts";
-import type { Execution, Scenario } from "../../../cli/scenario/schema.ts";
+import type { Execution, Finding, Scenario } from "../../../cli/scenario/schema.ts";
 import { folder, scenario, serve, tool } from "./harness.ts";
 
 const ok = { responses: { 200: { description: "" } } };
@@ -62,6 +63,52 @@ describe("findings", () => {
     expect((await run("--verbose", "--filter", "as documented")).stdout).toContain("✓");
   });
 });
+
+describe("a target that gives no answer", () => {
+  const secured = { security: [{ key: [] }], ...ok };
+  const cwd = () =>
+    folder({
+      "openapi.json": {
+        ...documentOf({ "/a": { get: secured }, "/b": { get: secured } }),
+        components: { securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+      },
+    });
+
+  test.each([
+    ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
+    ["an answer that never ends", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"],
+  ])("%s is one finding for each operation, and shows nothing about logins", async (_, bytes) => {
+    const url = await answerWith(bytes);
+    const argv = ["--timeout", "100ms", "--output", "json", "--as", "ann=Authorization: Bearer a"];
+    const { stdout } = await tool(cwd(), "run", "--target", url, ...argv);
+    const { findings, summary } = JSON.parse(stdout) as {
+      findings: Finding[];
+      summary: { failed: number };
+    };
+    expect(summary.failed).toBeGreaterThan(8);
+    expect(findings.map(({ operation }) => operation).sort()).toEqual(["GET /a", "GET /b"]);
+    for (const { happened, cwe, severity } of findings) {
+      expect(happened).toMatch(/^No good answer: /);
+      expect([cwe, severity]).toEqual(["CWE-755", "high"]);
+    }
+  });
+});
+
+/** A server that answers each connection with these bytes and leaves it open. */
+async function answerWith(bytes: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.write(bytes);
+  });
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 describe("every report has one entry for each cause", () => {
   const field = { type: "object", properties: { name: { type: "string" } } };
