@@ -23,7 +23,7 @@ export function explain(
   io: Io,
   command: string | null,
   result: PolicyTestResult,
-  owner: Owner,
+  owner: Owner = "project",
 ): string {
   const { rule, alternative, analysis, grant_id } = result;
   const lines = [headline(io, result)];
@@ -51,7 +51,7 @@ export function explain(
 }
 
 /** The decision in a few lines: the effect and its reason, the rule, the programs. */
-export function describe(io: Io, result: PolicyTestResult, owner: Owner): string {
+export function describe(io: Io, result: PolicyTestResult, owner: Owner = "project"): string {
   const { rule, alternative, analysis } = result;
   return [
     headline(io, result),
