@@ -41,15 +41,21 @@ function forget(id: string): string {
 
 /** The fix for a problem. A person inspects a damaged file that the daemon kept, and moves it. */
 function fixOf(problem: string, projects: DaemonStatus["projects"]): string {
-  const path = /^nobody has accepted what "(.+)" allows/.exec(problem)?.[1];
-  if (path) {
-    const waiting = projects.find(({ roots }) => roots.includes(dirname(path)));
-    const named = waiting ? ` --project ${waiting.id}` : "";
+  const waiting = TO_ACCEPT.exec(problem)?.[1];
+  if (waiting) {
+    const owner = projects.find(({ roots }) => roots.includes(dirname(waiting)));
+    const named = owner ? ` --project ${owner.id}` : "";
     return `gate config show${named}, then gate config accept${named}`;
   }
+  if (GONE.test(problem)) return "put the file back, or gate init in the project's new folder";
+  if (SILENT_SERVER.test(problem)) return "start the server or its network, then gate hub status";
   const kept = /kept(?:, a new one was begun)?: (.+)$/.exec(problem)?.[1];
   return kept ? `look at it, then mv ${quote(kept)} somewhere else` : "gate daemon logs";
 }
+
+const TO_ACCEPT = /^(?:nobody has accepted what|the accepted rules of|the change of) "(.+?)" /;
+const GONE = /^".+" is gone: /;
+const SILENT_SERVER = /: the server does not answer; /;
 
 /** Checks that this program and the daemon have the same version. */
 export function checkVersions({ daemon }: CheckContext, found: Findings): void {
