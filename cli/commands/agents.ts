@@ -21,7 +21,7 @@ import {
   say,
   table,
 } from "../terminal/output.ts";
-import { isConfirmed } from "../terminal/prompts.ts";
+import { isConfirmed, withSpinner } from "../terminal/prompts.ts";
 import { fitVisible, visibleLine } from "../terminal/visible.ts";
 import { fit } from "../terminal/width.ts";
 
@@ -52,21 +52,24 @@ export function createCommand(io: Io) {
     .action(async (mistyped, { project, watch, json }, command) => {
       if (mistyped !== undefined) (command as unknown as Group).unknownCommand();
       const { client } = await openConnection(io, { scope: "viewer" });
-      const show = async (before = "") => {
+      const read = async () => {
         const snapshot = await unwrap(client.api["agent-monitor"].snapshot.$get());
-        const sessions = await sessionsOf(client, snapshot, project);
-        io.stdout.write(before);
-        if (json) printJson(io, { ...snapshot, sessions });
-        else print(io, page(io, { ...snapshot, sessions }));
+        return { ...snapshot, sessions: await sessionsOf(client, snapshot, project) };
       };
-      await show();
+      const show = (snapshot: AgentSnapshot, before = "") => {
+        io.stdout.write(before);
+        if (json) printJson(io, snapshot);
+        else print(io, page(io, snapshot));
+      };
+      // The first look reads the records of every agent.
+      show(await withSpinner(io, "Looking for coding agents", read));
       if (!watch) return;
       const stop = new AbortController();
       const unsubscribe = io.onSignal(() => stop.abort());
       while (!stop.signal.aborted) {
         await sleep(ROUND_MS, undefined, { signal: stop.signal }).catch(() => {});
         if (stop.signal.aborted) break;
-        await show(io.stdout.isTTY ? CLEARED : "");
+        show(await read(), io.stdout.isTTY ? CLEARED : "");
       }
       unsubscribe();
     });

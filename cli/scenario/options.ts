@@ -108,7 +108,7 @@ const REPORTS = `write a report: ${REPORT_FORMATS.join(", ")}=<file>, or github 
 
 function judgeOptions<A extends unknown[], O extends OptionValues>(command: Command<A, O>) {
   return command
-    .option("--output <format>", `print ${FORMATS.join(", ")}`, oneOf(FORMATS), "text" as const)
+    .option("--output <format>", `print ${FORMATS.join(", ")}`, parseOutput, "text" as const)
     .option("--verbose", "print passed and inconclusive scenarios too")
     .option("--report <format=file>", REPORTS, repeated, [])
     .option(
@@ -266,6 +266,16 @@ export function duration(text: string): number {
     throw new InvalidArgumentError("It must look like 500ms, 10s or 2m, and be at most an hour.");
   }
   return ms;
+}
+
+const oneOfFormats = oneOf(FORMATS);
+
+/** Parses a format of `--output`. Programs read the other formats, so they go to a file. */
+function parseOutput(text: string): typeof FORMATS[number] {
+  if (!REPORT_FORMATS.includes(text) || FORMATS.some((name) => name === text)) {
+    return oneOfFormats(text);
+  }
+  throw new InvalidArgumentError(`Write it to a file: --report ${text}=<file>.`);
 }
 
 /** Parses one of the known words. */

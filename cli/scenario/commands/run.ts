@@ -13,7 +13,7 @@ import type { Operation } from "../generate/operation.ts";
 import { runCommand, type RunOptions } from "../options.ts";
 import { findingsOf, type Logins } from "../report/findings.ts";
 import { createRenderer } from "../report/render.ts";
-import { parseReport, writeReports } from "../report/reports.ts";
+import { checkReports, parseReport, writeReports } from "../report/reports.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import { Secrets } from "../secrets.ts";
 import { loadScenarios } from "../sources.ts";
@@ -32,6 +32,7 @@ async function runScenarios(options: RunOptions, io: Io): Promise<number> {
   if (options.onlyRequests) refuseMoreThanRequests(options);
   const target = options.target === undefined ? null : parseTarget(options.target);
   const reports = options.report.map(parseReport);
+  checkReports(reports, io);
   const secrets = Secrets.parse(options.secret, io.env);
   const baseline = openBaseline(options, io.cwd);
   const fill = (text: string) => secrets.fill(text);

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { accessSync, appendFileSync, constants, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Io } from "../../io.ts";
 import { visibleJson } from "../../terminal/visible.ts";
@@ -42,6 +42,20 @@ export function parseReport(text: string): ReportRequest {
   if (format in FORMATS && path !== "") return { format: format as keyof typeof FORMATS, path };
   const known = Object.keys(FORMATS).map((name) => `${name}=<file>`).join(", ");
   throw new ToolError(`Cannot write the report "${text}": use ${known} or github`);
+}
+
+/** Creates the folders of all reports. @throws ToolError when one could not be written after the run */
+export function checkReports(requests: ReportRequest[], { cwd }: Pick<Io, "cwd">): void {
+  for (const { path: given } of requests) {
+    if (given === null) continue;
+    const path = resolve(cwd, given);
+    attempt(`write the report "${path}"`, () => {
+      mkdirSync(dirname(path), { recursive: true });
+      const there = statSync(path, { throwIfNoEntry: false });
+      if (there?.isDirectory()) throw new Error("it is a folder");
+      accessSync(there ? path : dirname(path), constants.W_OK);
+    });
+  }
 }
 
 /** Writes every report. @throws ToolError when one cannot be written */

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { annotationsOf, stepSummaryOf } from "../../../cli/scenario/report/github.ts";
@@ -83,6 +83,30 @@ test.each(["junit", "junit=", "pdf=x", "=x"])("--report %s is a usage error", as
   const { code, stderr } = await tool(folder({ "scenarios.json": [] }), "run", "--report", report);
   expect(code).toBe(3);
   expect(stderr).toContain("junit=<file>");
+});
+
+describe("what cannot be written is refused before a request is sent", () => {
+  test.each([
+    [
+      "--report",
+      "junit=taken",
+      /^scenario-tool: Cannot write the report ".*taken": it is a folder/,
+    ],
+    ["--report", "sarif=file/x", /^scenario-tool: Cannot write the report ".*file\/x": /],
+    ["--output", "junit", /Write it to a file: --report junit=<file>\./],
+  ])("%s %s", async (option, value, message) => {
+    let asked = 0;
+    const { url } = await serve((_, response) => {
+      asked++;
+      response.end();
+    });
+    const cwd = folder({ "scenarios.json": execs({ mode: "http", method: "GET", path: "/" }) });
+    mkdirSync(join(cwd, "taken"));
+    writeFileSync(join(cwd, "file"), "");
+    const { code, stderr } = await tool(cwd, "run", "--target", url, option, value);
+    expect({ code, asked }).toEqual({ code: 3, asked: 0 });
+    expect(stderr).toMatch(message);
+  });
 });
 
 describe("github", () => {
