@@ -8,7 +8,8 @@
 set -eu
 
 main() {
-  release=${1:?"name the release: sh install.sh <release> [folder]"}
+  [ -n "${1:-}" ] || fail "name the address or folder of a release: sh install.sh <release> [folder]"
+  release=$1
   folder=${2:-"$HOME/.local/bin"}
   name="gate-$(machine)"
   work=$(mktemp -d)
@@ -50,7 +51,10 @@ get() {
   case "$1" in
     https://*) curl --fail --silent --show-error --location --proto '=https' -o "$2" "$1" ;;
     http://*) fail "\"$1\" is not encrypted: use https" ;;
-    *) cp "$1" "$2" ;;
+    *)
+      [ -r "$1" ] || fail "cannot read \"$1\": give the address or folder of a release"
+      cp "$1" "$2"
+      ;;
   esac
 }
 

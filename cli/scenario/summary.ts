@@ -164,7 +164,9 @@ function exitCode({ failed, accepted, critical_failures, target, executed }: Sum
 }
 
 function noteOf({ scenarios, executed, inconclusive, target }: Summary): string | null {
-  if (scenarios === 0) return "Nothing was tested: there are no scenarios";
+  if (scenarios === 0) {
+    return "Nothing was tested: no scenario was read, or kept by --filter, --priority and --area";
+  }
   if (target === null) {
     return "Nothing was executed: there is no --target, so only the form was checked";
   }

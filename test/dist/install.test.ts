@@ -45,6 +45,19 @@ describe.skipIf(process.platform === "win32")("install.sh", () => {
     expect(() => readFileSync(join(to, "gate"))).toThrow("ENOENT");
   });
 
+  test.each([
+    ["without a release", "", /^install\.sh: name the address or folder of a release: .+\n$/],
+    [
+      "a folder that is no release",
+      "/nowhere",
+      /^install\.sh: cannot read "\/nowhere\/checks.+\n$/,
+    ],
+  ])("%s it says what to give", (_, from, message) => {
+    const { status, stdout, stderr } = install(from);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(message);
+  });
+
   test("refuses a URL without encryption", () => {
     const { status, stderr } = install("http://127.0.0.1:9/release");
     expect(status).toBe(1);
