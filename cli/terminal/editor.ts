@@ -71,9 +71,11 @@ function editorOf(io: Io): string {
   const editor = io.env.VISUAL || io.env.EDITOR;
   if (editor) return editor;
   throw new CliError("Cannot edit: neither VISUAL nor EDITOR names an editor", {
-    next: "export EDITOR=vi, then the same command",
+    next: ANOTHER,
   });
 }
+
+const ANOTHER = "export EDITOR=vi, then the same command";
 
 // The shell splits an editor that is set with arguments (`code --wait`).
 function runEditor(editor: string, file: string): Promise<void> {
@@ -83,7 +85,10 @@ function runEditor(editor: string, file: string): Promise<void> {
     child.on("exit", (code, signal) => {
       if (code === 0) return resolve();
       const how = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
-      reject(new CliError(`Cannot use the edit: the editor "${editor}" ${how}; nothing changed`));
+      const message = `Cannot use the edit: the editor "${editor}" ${how}; nothing changed`;
+      // A shell ends so when it cannot find or start the program.
+      const isMissing = code === 126 || code === 127;
+      reject(new CliError(message, isMissing ? { next: ANOTHER } : {}));
     });
   });
 }

@@ -114,6 +114,7 @@ test("if the editor fails, changed text is kept and unchanged text is not", asyn
 test.each([
   [": >", /the edited text is empty; the action is still held\n {2}try: gate reject/],
   ["false", /the editor "false" ended with code 1/],
+  ["/nowhere/vi", /ended with code 127; nothing changed\n {2}try: export EDITOR=vi, then/],
   ["kill -9 $$ #", /was ended by SIGKILL/],
   ["printf '\\377' >", /saved text that is not UTF-8/],
 ])("with the editor `%s` the action stays pending", async (editor, said) => {
