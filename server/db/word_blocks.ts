@@ -25,13 +25,21 @@ const MOST_WORDS = 512;
 /** Actions of one statement, or between two pauses. */
 const PAGE = 250;
 
+/** Written pages of the word index in one step of a merge: a few milliseconds. */
+const MERGE_PAGES = 16;
+/** A step that changes fewer rows has found nothing to merge. */
+const MERGED = 2;
+
+/** A ledger whose words are noted and merged. */
+type WordSource = BlockSource & {
+  exclusive: <T>(task: (write: Write) => Promise<T>) => Promise<T>;
+};
+
 /**
  * Notes for the oldest complete block that was not noted yet which frequent words share an action.
  * A search for words that never do skips the block. Returns whether there may be another block.
  */
-export async function noteNextBlock(
-  source: BlockSource & { exclusive: <T>(task: (write: Write) => Promise<T>) => Promise<T> },
-): Promise<boolean> {
+export async function noteNextBlock(source: WordSource): Promise<boolean> {
   const { project_id } = source;
   const { done, changes, last } = await stateOf(source);
   if (last < done + BLOCK) return false;
@@ -45,7 +53,33 @@ export async function noteNextBlock(
       args: [done + BLOCK],
     }]);
   });
+  if (isMergedAfter(block)) await mergeWords(source);
   return true;
+}
+
+/** Eight merges while a ledger doubles, so that their cost for an action stays the same. */
+export function isMergedAfter(block: number): boolean {
+  const blocks = block + 1;
+  return blocks % 2 ** Math.max(0, Math.floor(Math.log2(blocks)) - 3) === 0;
+}
+
+/**
+ * Merges the parts of the word index to one. A search opens each part for each word, and the index
+ * itself leaves more of them the more actions it has.
+ */
+async function mergeWords({ exclusive }: WordSource): Promise<void> {
+  const changes = { sql: "SELECT total_changes() AS changes", args: [] };
+  for (let merged = MERGED; merged >= MERGED;) {
+    merged = await exclusive(async (write) => {
+      const [[before], , [after]] = await write([changes, {
+        // A negative number also merges parts of different sizes.
+        sql: "INSERT INTO actions_words (actions_words, rank) VALUES ('merge', ?)",
+        args: [-MERGE_PAGES],
+      }, changes]) as [Row[], Row[], Row[]];
+      return Number(after!.changes) - Number(before!.changes);
+    });
+    await pause();
+  }
 }
 
 /** The last action of a noted block and of all, and how often searched texts have changed. */

@@ -1,59 +1,30 @@
-import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
-import { setTimeout as pause } from "node:timers/promises";
-import { Signer } from "../../server/audit/signer.ts";
 import { readToken } from "../../server/auth/tokens.ts";
 import { World } from "../e2e/world.ts";
 import { compare, quantile } from "./figures.ts";
 import { ask, type Endpoint } from "./http.ts";
-import { makeLargeLedger } from "./large_ledger.ts";
+import { IDS, plantAll } from "./planted.ts";
+import { framesIn, noise } from "./writes.ts";
 
-const SIZES = { small: 1_000, large: Number(process.env["GATE_BENCH_ACTIONS"] ?? 1_000_000) };
-/** A folder that keeps the ledgers for the next run, because the large one takes minutes to make. */
-const KEPT = process.env["GATE_BENCH_LEDGERS"];
-const ROUNDS = 40;
-const MOST_GROWTH = 1.5;
-const MIB = 2 ** 20;
+const ROUNDS = 60;
+const WARM_UP = 150;
+const WRITES = 120;
+const MOST_GROWTH = 1.3;
 
-/** Compares reads of a large and a small ledger, and measures the export of the large one. */
+/** Compares reads and writes of ledgers by their size. */
 export async function bench(): Promise<void> {
   const world = await World.create("executable");
   try {
     const until = Date.now();
-    for (const [id, actions] of Object.entries(SIZES)) await plant(world, id, actions, until);
-    await world.run(["daemon", "start"]);
-    const endpoint = { port: world.port, token: await readToken(world.gateHome, "reviewer") };
-    for (const id of Object.keys(SIZES)) {
-      await ask(endpoint, "/api/hub/projects", { root: join(world.folder, id) });
-    }
+    const endpoint = await plantAll(world, until);
     await compareReads(endpoint, until);
-    await measureExport(world, endpoint);
-    await measureBundle(world);
+    await compareWrites(world);
   } finally {
     await world.close();
   }
 }
 
-async function plant(world: World, id: string, actions: number, until: number): Promise<void> {
-  const started = performance.now();
-  const kept = KEPT ?? join(world.gateHome, "projects");
-  mkdirSync(kept, { recursive: true, mode: 0o700 });
-  const folder = join(kept, id);
-  const signer = Signer.open(kept);
-  await makeLargeLedger({ project_id: id, folder, signer, actions, until });
-  if (KEPT !== undefined) cpSync(folder, join(world.gateHome, "projects", id), { recursive: true });
-  mkdirSync(join(world.gateHome, "keys"), { recursive: true, mode: 0o700 });
-  cpSync(join(kept, "checkpoints.pem"), join(world.gateHome, "keys", "checkpoints.pem"));
-  mkdirSync(join(world.folder, id));
-  const config = { id, policies: { defaultEffect: "ask" } };
-  writeFileSync(join(world.folder, id, "gate.config.json"), JSON.stringify(config));
-  const seconds = (performance.now() - started) / 1_000;
-  console.log(`  ${id}: ${actions} actions, two events each, made in ${seconds.toFixed(0)} s`);
-}
-
-/** Reads that return a full page from both ledgers, or nothing from both. */
+/** Reads that return a full page from each ledger, or nothing from each. */
 function readsOf(until: number): Record<string, string> {
   const time = (days: number) => new Date(until - days * 86_400_000).toISOString();
   return {
@@ -83,98 +54,52 @@ function readsOf(until: number): Record<string, string> {
   };
 }
 
-/** Alternates between the ledgers, so that other load affects both equally. */
+/** Alternates between the ledgers, so that other load affects all equally. */
 async function compareReads(endpoint: Endpoint, until: number): Promise<void> {
+  for (let round = 0; round < WARM_UP; round++) {
+    for (const id of IDS) await ask(endpoint, `/api/actions?limit=5&project=${id}`);
+  }
   for (const [name, path] of Object.entries(readsOf(until))) {
-    const times: Record<string, number[]> = { small: [], large: [] };
+    const times = new Map<string, number[]>(IDS.map((id) => [id, []]));
     const at = (id: string) => `/api/${path}${path.includes("?") ? "&" : "?"}project=${id}`;
     for (let round = 0; round < ROUNDS + 3; round++) {
-      for (const id of Object.keys(SIZES)) {
+      for (const id of IDS) {
         const { ms } = await ask(endpoint, at(id));
-        if (round >= 3) times[id]!.push(ms);
+        if (round >= 3) times.get(id)!.push(ms);
       }
     }
-    const [small, large] = [quantile(times["small"]!, 0.5), quantile(times["large"]!, 0.5)];
-    const label = `${name}: ${small.toFixed(2)} → ${large.toFixed(2)} ms`;
-    compare(label, large / small, { most: MOST_GROWTH, unit: "×" });
+    compareSizes(name, [...times.values()].map((own) => quantile(own, 0.5)), "ms");
   }
 }
 
-async function measureExport(world: World, endpoint: Endpoint): Promise<void> {
-  // Warms up, so that the waits below do not include the first use of the code.
-  await ask(endpoint, "/api/policy/test?project=large", { command: "npm test" });
-  await ask(endpoint, "/api/audit/export?format=csv&project=small");
-  const memory = watchMemory(world);
-  const waits: number[] = [];
-  let isOver = false;
-  const asking = (async () => {
-    while (!isOver) {
-      const { ms } = await ask(endpoint, "/api/policy/test?project=large", { command: "npm test" });
-      waits.push(ms);
-      await pause(10);
-    }
-  })();
-  const got = await ask(endpoint, "/api/audit/export?format=csv&project=large");
-  isOver = true;
-  await asking;
-  const rows = (got.lines - 1) / got.ms * 1_000;
-  console.log(`  CSV: ${got.lines - 1} events, ${(got.bytes / 1e6).toFixed(0)} MB`);
-  compare("first byte", got.first_ms, { most: 50, unit: "ms" });
-  compare("a policy test meanwhile, p95", quantile(waits, 0.95), { most: 50, unit: "ms" });
-  compare("a policy test meanwhile, worst", quantile(waits, 1), { most: 50, unit: "ms" });
-  compare("more memory", memory.stop(), { most: 64, unit: "MiB" });
-  await besideSqlite(world, rows);
+/** Prints the figure of each size, and the most that a larger one takes more than the smallest. */
+function compareSizes(name: string, figures: number[], unit: string): void {
+  const shown = figures.map((figure) => figure.toFixed(2)).join(" → ");
+  const growth = Math.max(...figures) / figures[0]!;
+  compare(`${name}: ${shown} ${unit}`, growth, { most: MOST_GROWTH, unit: "×" });
 }
 
-async function besideSqlite(world: World, rows: number): Promise<void> {
-  const file = join(world.gateHome, "projects", "large", "ledger.db");
-  if (spawnSync("sqlite3", ["--version"]).error) {
-    return console.log("  SKIPPED beside sqlite3 -csv: there is no sqlite3 on this machine");
-  }
-  const started = performance.now();
-  const child = spawn("sqlite3", ["-readonly", "-csv", "-header", file, "SELECT * FROM audit"]);
-  let lines = 0;
-  for await (const chunk of child.stdout) {
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
-  }
-  const theirs = lines / (performance.now() - started) * 1_000;
-  const figures = `${rows.toFixed(0)} rows/s, sqlite3 -csv ${theirs.toFixed(0)} rows/s`;
-  compare(`${figures}: times quicker`, theirs / rows, { most: 2, unit: "×" });
-}
-
-async function measureBundle(world: World): Promise<void> {
-  const file = join(world.folder, "audit.html");
-  const memory = watchMemory(world);
-  const timed = async (name: string, args: string[]) => {
-    const started = performance.now();
-    const { code, stderr } = await world.run(args);
-    if (code !== 0) throw new Error(`gate ${args.join(" ")}: ${stderr}`);
-    console.log(`  ${name}: ${((performance.now() - started) / 1_000).toFixed(1)} s`);
+/** In turns, with 4 KiB that do not compress. */
+async function compareWrites(world: World): Promise<void> {
+  const endpoint = { port: world.port, token: await readToken(world.gateHome, "agent") };
+  const write = async (id: string, number: number): Promise<number> => {
+    const input = { path: `written/${number % 20}.txt`, content: noise(4_000) };
+    const { ms } = await ask(endpoint, `/api/actions?project=${id}`, { tool: "write_file", input });
+    return ms;
   };
-  await timed("bundle written", ["audit", "export", "--bundle", file, "--project", "large"]);
-  compare("more memory", memory.stop(), { most: 64, unit: "MiB" });
-  await timed("bundle verified", ["audit", "verify", file]);
-  await timed("ledger verified", ["audit", "verify", "--project", "large"]);
-}
-
-/** Watches the daemon's memory; `stop` returns the peak growth in MiB. Linux only. */
-function watchMemory(world: World): { stop: () => number } {
-  const { pid } = JSON.parse(readFileSync(join(world.gateHome, "daemon.json"), "utf8"));
-  const read = () => {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) * 1024;
-  };
-  if (process.platform !== "linux") {
-    console.log("  SKIPPED memory: it is read from /proc");
-    return { stop: () => 0 };
+  for (let number = 0; number < WARM_UP / 3; number++) {
+    for (const id of IDS) await write(id, number);
   }
-  const before = read();
-  let most = before;
-  const timer = setInterval(() => most = Math.max(most, read()), 20);
-  return {
-    stop() {
-      clearInterval(timer);
-      return (most - before) / MIB;
-    },
-  };
+  // At once, because a daemon at rest closes its ledgers, and their logs go.
+  const logs = IDS.map((id) => join(world.gateHome, "projects", id, "ledger.db-wal"));
+  const before = logs.map(framesIn);
+  const times = IDS.map((): number[] => []);
+  for (let number = 0; number < WRITES; number++) {
+    for (const [at, id] of IDS.entries()) times[at]!.push(await write(id, number));
+  }
+  const pages = logs.map((log, at) => (framesIn(log) - before[at]!) / WRITES);
+  compareSizes("a write", times.map((own) => quantile(own, 0.5)), "ms");
+  compareSizes("pages of the log for a write", pages, "pages");
+  const last = await world.api("GET", `/api/actions?project=${IDS[0]}&limit=1`);
+  if (last.body.items[0].execution !== "succeeded") throw new Error("Cannot write: it is held");
 }

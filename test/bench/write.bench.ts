@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -7,13 +7,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Client, connectClient, StdioClientTransport } from "../server/mcp/sdk_client.ts";
 import { World } from "../e2e/world.ts";
 import { compare, least, quantile, report } from "./figures.ts";
+import { framesIn, noise } from "./writes.ts";
 import { cpuOf } from "./process_figures.ts";
 
 const WRITES = 150;
 const WARM_UP = 30;
 const AGENTS = 8;
-/** A frame of the write-ahead log: its header and one page. */
-const FRAME = 24 + 4096;
 
 /**
  * Counts the pages and the syncs of an allowed 4 KiB write over MCP, which do not depend on the load,
@@ -117,28 +116,10 @@ async function writeAll(
   return times;
 }
 
-/** A text that does not compress. */
-function noise(length: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(length * 3 / 4));
-  return btoa(String.fromCharCode(...bytes));
-}
-
 function logOf(world: World): string {
   const projects = join(world.gateHome, "projects");
   const [id] = readdirSync(projects).filter((name) => name !== "machine");
   return join(projects, id!, "ledger.db-wal");
-}
-
-/** The frames of the log since its last restart. */
-function framesIn(log: string): number {
-  const bytes = readFileSync(log);
-  const salt = bytes.toString("hex", 16, 24);
-  let frames = 0;
-  for (let at = 32; at + FRAME <= bytes.length; at += FRAME) {
-    if (bytes.toString("hex", at + 8, at + 16) !== salt) break;
-    frames++;
-  }
-  return frames;
 }
 
 async function daemonPid(world: World): Promise<number> {

@@ -88,7 +88,7 @@ export function indexScan(ledger: Ledger, query: ActionQuery, driver: Indexed | 
   return { others, order, select, keys: (key, span, end) => select(`actions.${key}`, span, end) };
 }
 
-function orderOf({ order }: ActionQuery): Scan["order"] {
+export function orderOf({ order }: ActionQuery): Scan["order"] {
   return order === "oldest" ? "ASC" : "DESC";
 }
 
@@ -109,6 +109,44 @@ function valueScan(ledger: Ledger, name: Indexed, value: string): Pick<Scan, "se
 
 const NUMBER =
   "(SELECT number FROM actions WHERE project_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1)";
+
+/**
+ * Scans the actions that have each of the words, with one lookup for each word. It reads every row
+ * of the span that has one of the words, and none outside of it.
+ */
+export function apartScan(ledger: Ledger, query: ActionQuery, { words }: Match): Scan {
+  const { project_id } = ledger;
+  // FTS5 begins at one end of a word's rows, and the parts apart are at the end where a search begins.
+  // The limit keeps the order, which SQLite would drop as useless.
+  const one = `SELECT number FROM (SELECT rowid AS number FROM actions_words
+    WHERE actions_words MATCH ? AND rowid <= ${NUMBER} AND rowid > coalesce(${NUMBER}, 0)
+    ORDER BY rowid ${orderOf(query)} LIMIT -1)`;
+  const select: Scan["select"] = (columns, { low, before }, end) => ({
+    sql: `SELECT ${columns} FROM (${words.map(() => one).join(" INTERSECT ")}) AS found
+        CROSS JOIN actions ON actions.number = found.number
+        WHERE actions.project_id = ?${end("found.number").sql}`,
+    args: [
+      ...words.flatMap((word) => [word, project_id, before - 1, project_id, low - 1]),
+      ...[project_id, ...end("found.number").args],
+    ],
+  });
+  return {
+    others: othersOf(query, null),
+    order: orderOf(query),
+    select,
+    keys: (key, span, end) => select(`actions.${key}`, span, end),
+  };
+}
+
+/** Whether the index has each of the words at all: much cheaper than a search for all of them. */
+export async function hasEach(ledger: Ledger, { words }: Match): Promise<boolean> {
+  const each = "EXISTS (SELECT 1 FROM actions_words WHERE actions_words MATCH ?)";
+  const [row] = await ledger.all(
+    `SELECT ${words.map(() => each).join(" AND ")} AS has_each`,
+    [...words],
+  );
+  return Number(row!.has_each) === 1;
+}
 
 /** Scans the word index; its rows have the order of the actions. */
 export function wordScan(ledger: Ledger, query: ActionQuery, { text }: Match): Scan {
@@ -268,6 +306,8 @@ const MAX_WORDS = 16;
 /** A query for FTS5. */
 export interface Match {
   text: string;
+  /** Its parts, each a query of its own. */
+  words: readonly string[];
   /** Whether it is a single word of the index. */
   isOne: boolean;
 }
@@ -277,8 +317,10 @@ export function toMatch(typed: string): Match | null {
   const words = typed.replaceAll("\0", " ").toWellFormed().split(/\s+/)
     .filter((word) => /[\p{L}\p{N}]/u.test(word)).slice(0, MAX_WORDS);
   if (words.length === 0) return null;
+  const quoted = words.map((word) => `"${word.replaceAll('"', '""')}"`);
   return {
-    text: words.map((word) => `"${word.replaceAll('"', '""')}"`).join(" "),
+    text: quoted.join(" "),
+    words: quoted,
     isOne: words.length === 1 && /^[\p{L}\p{N}]+$/u.test(words[0]!),
   };
 }

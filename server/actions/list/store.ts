@@ -1,14 +1,18 @@
 import { setImmediate as pause } from "node:timers/promises";
 import { readCursor, toPage } from "../../db/cursor.ts";
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { BLOCK } from "../../db/ledger_migrations.ts";
 import { listInOrder } from "./order.ts";
 import type { ActionList, ActionQuery } from "./schema.ts";
 import type { Action } from "../schema.ts";
-import { openSpans } from "./open_spans_store.ts";
+import { type OpenSpan, openSpans, partsOf } from "./open_spans_store.ts";
 import { PUBLIC, TITLE, toListed } from "../store.ts";
 import {
+  apartScan,
+  hasEach,
   indexScan,
   type Match,
+  orderOf,
   restOf,
   type Scan,
   scansOf,
@@ -53,11 +57,32 @@ async function listByTime(
   query: ActionQuery,
   limit: number,
 ): Promise<ActionList> {
-  let span = await spanOf(ledger, query);
-  const walk = await walkFor(ledger, query, { span, limit });
+  const span = await spanOf(ledger, query);
+  const match = query.q === undefined ? null : toMatch(query.q);
   const found: Action[] = [];
-  while (walk !== null && span.before > span.low) {
-    const step = walk.step(span, limit + 1 - found.length);
+  if (query.q !== undefined && match === null) return toPage(found, limit);
+  if (match === null || match.isOne) {
+    const walk = await walkFor(ledger, query, { span, limit, match });
+    await follow(ledger, walk, { span, limit, found });
+  } else if (await hasEach(ledger, match)) {
+    for (const part of partsOf(span, orderOf(query))) {
+      const open = await openSpans(ledger, match.text, { span: part, order: orderOf(query) });
+      await follow(ledger, byWindows(ledger, query, { match, open }), { span: part, limit, found });
+      if (found.length > limit) break;
+    }
+  }
+  return toPage(found, limit);
+}
+
+/** Adds the next actions of the walk to those that were found, until they are more than the limit. */
+async function follow(
+  ledger: Ledger,
+  walk: Walk,
+  { span, limit, found }: { span: Span; limit: number; found: Action[] },
+): Promise<void> {
+  let left = walk.skip?.(span) ?? span;
+  while (left.before > left.low) {
+    const step = walk.step(left, limit + 1 - found.length);
     let started = 0;
     // Both reads start at once: a change in between could skip a row or repeat one.
     const [rows, rest] = await ledger.caughtUp(step.sql, () => {
@@ -66,11 +91,10 @@ async function listByTime(
     });
     walk.took(performance.now() - started);
     found.push(...rows.map(toListed));
-    if (found.length > limit) break;
-    span = rest;
-    if (span.before > span.low) await pause();
+    if (found.length > limit) return;
+    left = rest;
+    if (left.before > left.low) await pause();
   }
-  return toPage(found, limit);
 }
 
 /** The number of the first action in that hour or a later one. */
@@ -86,16 +110,17 @@ export async function firstSince(ledger: Ledger, since: string): Promise<number>
 async function spanOf(ledger: Ledger, { cursor, from, to, order }: ActionQuery): Promise<Span> {
   const end = readCursor(cursor);
   const rises = order === "oldest";
-  const [row] = from === undefined && to === undefined
-    ? await ledger.all("SELECT 1 AS low, max(seq) AS high FROM actions WHERE project_id = ?", [
-      ledger.project_id,
-    ])
-    : await ledger.all(
-      `SELECT
-        (SELECT min(first_seq) FROM action_hours WHERE project_id = ?1 AND hour >= ?2) AS low,
-        (SELECT max(last_seq) FROM action_hours WHERE project_id = ?1 AND hour <= ?3) AS high`,
-      [ledger.project_id, (from ?? "").slice(0, 13), (to ?? "~").slice(0, 13)],
-    );
+  // The table has a row for each hour, so it is read only for an end that is asked for.
+  const low_sql = from === undefined
+    ? "1"
+    : "(SELECT min(first_seq) FROM action_hours WHERE project_id = ?1 AND hour >= ?2)";
+  const high_sql = to === undefined
+    ? "(SELECT max(seq) FROM actions WHERE project_id = ?1)"
+    : "(SELECT max(last_seq) FROM action_hours WHERE project_id = ?1 AND hour <= ?3)";
+  const [row] = await ledger.all(
+    `SELECT ${low_sql} AS low, ${high_sql} AS high WHERE ?2 IS NOT NULL AND ?3 IS NOT NULL`,
+    [ledger.project_id, (from ?? "").slice(0, 13), (to ?? "").slice(0, 13)],
+  );
   if (row?.low == null || row.high == null) return { low: 1, before: 1 };
   const [low, before] = [Number(row.low), Number(row.high) + 1];
   if (cursor === undefined) return { low, before };
@@ -104,6 +129,8 @@ async function spanOf(ledger: Ledger, { cursor, from, to, order }: ActionQuery):
 
 /** Reads a list in several statements, newest or oldest first. */
 interface Walk {
+  /** Leaves out the begin of a span, as far as it holds nothing. */
+  skip?: (span: Span) => Span;
   /** The next statement in the span. */
   step: (span: Span, limit: number) => Step;
   /** Receives how long the statement took. */
@@ -115,14 +142,12 @@ interface Step extends Statement {
   rest: () => Promise<Span>;
 }
 
-/** The walk that examines the fewest rows; null if no action can match. */
+/** The walk that examines the fewest rows, for one word at most. */
 async function walkFor(
   ledger: Ledger,
   query: ActionQuery,
-  { span, limit }: { span: Span; limit: number },
-): Promise<Walk | null> {
-  const match = query.q === undefined ? null : toMatch(query.q);
-  if (query.q !== undefined && match === null) return null;
+  { span, limit, match }: { span: Span; limit: number; match: Match | null },
+): Promise<Walk> {
   const filtered = scansOf(ledger, query);
   if (match === null) {
     const scans = filtered.length > 0 ? filtered : [indexScan(ledger, query, null)];
@@ -130,10 +155,6 @@ async function walkFor(
     return byRows(ledger, scan);
   }
   const words = wordScan(ledger, query, match);
-  if (!match.isOne) {
-    const open = await openSpans(ledger, match.text, span);
-    return open.length === 0 ? null : byWindows(words, open);
-  }
   if (filtered.length === 0) return byRows(ledger, words);
   const rare = await rarest(ledger, filtered, span);
   // Follow the filter only if it has far fewer rows than the word.
@@ -188,29 +209,41 @@ function byRows(
 }
 
 /** Reads a range of action numbers at a time, in those parts of the span that may hold matches. */
-function byWindows(scan: Scan, open: readonly Span[]): Walk {
+function byWindows(
+  ledger: Ledger,
+  query: ActionQuery,
+  { match, open }: { match: Match; open: readonly OpenSpan[] },
+): Walk {
+  const [scan, apart] = [wordScan(ledger, query, match), apartScan(ledger, query, match)];
   const rises = scan.order === "ASC";
-  const next = ({ low, before }: Span) => {
+  /** The next part that may hold matches, within what is left. */
+  const next = ({ low, before }: Span): OpenSpan => {
     const part = rises
       ? open.find((one) => one.before > low)
       : open.findLast((one) => one.low < before);
-    const [from, until] = [Math.max(part?.low ?? low, low), Math.min(part?.before ?? low, before)];
-    return { low: from, before: until };
+    if (part === undefined) return { low, before: low, is_apart: false };
+    return { ...part, low: Math.max(part.low, low), before: Math.min(part.before, before) };
+  };
+  const afterClosed = (left: Span): Span => {
+    const { low, before } = next(left);
+    if (before <= low) return { low: 1, before: 1 };
+    return rises ? { ...left, low } : { ...left, before };
   };
   // With other filters each row in the window is tested, so the window is smaller.
   const isPlain = scan.others.sql === "";
   const first = isPlain ? FIRST_WINDOW : FIRST_WINDOW / 20;
   let window = first;
   return {
+    skip: afterClosed,
     step(whole, limit) {
-      const { low, before } = next(whole);
+      const { low, before, is_apart } = next(whole);
+      const rows = is_apart ? Math.min(window, BLOCK) : window;
       const span = rises
-        ? { low, before: Math.min(before, low + window) }
-        : { low: Math.max(low, before - window), before };
+        ? { low, before: Math.min(before, low + rows) }
+        : { low: Math.max(low, before - rows), before };
       const left = rises ? { ...whole, low: span.before } : { ...whole, before: span.low };
-      const { sql, args } = selectAll(scan, span, { columns: COLUMNS, limit });
-      const isOver = next(left).low >= next(left).before;
-      return { sql, args, rest: () => Promise.resolve(isOver ? { low: 1, before: 1 } : left) };
+      const { sql, args } = selectAll(is_apart ? apart : scan, span, { columns: COLUMNS, limit });
+      return { sql, args, rest: () => Promise.resolve(afterClosed(left)) };
     },
     took(ms) {
       if (isPlain && ms < NOTHING_MS) window = Infinity; // a rare word

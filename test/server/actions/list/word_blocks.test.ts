@@ -1,16 +1,17 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { checkWordBlocks } from "../../../../server/audit/projections_check.ts";
-import { openSpans } from "../../../../server/actions/list/open_spans_store.ts";
+import { openSpans, partsOf } from "../../../../server/actions/list/open_spans_store.ts";
 import { listActions } from "../../../../server/actions/list/store.ts";
 import type { Ledger } from "../../../../server/db/ledger.ts";
 import { BLOCK } from "../../../../server/db/ledger_migrations.ts";
-import { plainWords } from "../../../../server/db/word_blocks.ts";
+import { isMergedAfter, plainWords } from "../../../../server/db/word_blocks.ts";
 import { createTestGate, testCaller, type TestGate } from "../../../helpers.ts";
 
 /** Two whole blocks and the beginning of a third one. */
 const ACTIONS = 2 * BLOCK + 50;
 const ALL = { low: 1, before: ACTIONS + 1 };
-const THIRD = { low: 2 * BLOCK + 1, before: ACTIONS + 1 };
+/** Its words are not noted yet. */
+const THIRD = { low: 2 * BLOCK + 1, before: ACTIONS + 1, is_apart: true };
 
 let gate: TestGate;
 let ledger: Ledger;
@@ -48,27 +49,51 @@ async function noted(): Promise<number> {
   return Number(row!.number);
 }
 
-const spansOf = (text: string) => openSpans(ledger, text, ALL);
+const spansOf = (text: string, order: "DESC" | "ASC" = "DESC") =>
+  openSpans(ledger, text, { span: ALL, order });
 
 async function find(q: string, order: "newest" | "oldest" = "newest"): Promise<number[]> {
   const { items } = await listActions(ledger, { q, order } as never, 100);
   return items.map(({ seq }) => seq);
 }
 
+test("the word index is merged after a block, so a search opens few parts of it", async () => {
+  await vi.waitUntil(async () => await partsOfIndex() === 1, { timeout: 60_000, interval: 50 });
+  expect(await find("common file1000")).toEqual([1_000]);
+  const merged = Array.from({ length: 64 }, (_, block) => block).filter(isMergedAfter);
+  const within = (from: number) => merged.filter((block) => block >= from && block < 2 * from);
+  expect([8, 16, 32].map((from) => within(from).length)).toEqual([8, 8, 8]);
+});
+
+/** The second number of the index's own record; each has up to seven bits and fits one byte here. */
+async function partsOfIndex(): Promise<number> {
+  const [row] = await ledger.all(
+    "SELECT hex(block) AS record FROM actions_words_data WHERE id = 10",
+  );
+  const [, parts] = /^.{8}FF000001..(..)/.exec(String(row!.record))!;
+  return parseInt(parts!, 16);
+}
+
 test("a search for frequent words skips the blocks in which they never share an action", async () => {
   expect(await spansOf('"server" "ui"')).toEqual([THIRD]);
-  expect(await spansOf('"once" "ui"')).toEqual([{ low: 1, before: BLOCK + 1 }, THIRD]);
-  expect(await spansOf('"common" "late" "server"')).toEqual([ALL]);
+  const first = { low: 1, before: BLOCK + 1, is_apart: false };
+  expect(await spansOf('"once" "ui"')).toEqual([first, THIRD]);
+  expect(await spansOf('"common" "late" "server"')).toEqual([{ ...ALL, is_apart: false }]);
   expect(await spansOf('"common" "server" "ui"')).toEqual([THIRD]);
-  const inside = { low: BLOCK - 10, before: BLOCK + 20 };
-  expect(await openSpans(ledger, '"once" "ui"', inside)).toEqual([
-    { low: BLOCK - 10, before: BLOCK + 1 },
+  const span = { low: BLOCK - 10, before: BLOCK + 20 };
+  expect(await openSpans(ledger, '"once" "ui"', { span, order: "DESC" })).toEqual([
+    { low: BLOCK - 10, before: BLOCK + 1, is_apart: false },
   ]);
+});
+
+test("an unknown part stands apart only if blocks in which the words never meet come after it", async () => {
+  expect(await spansOf('"server" "ui"', "ASC")).toEqual([{ ...THIRD, is_apart: false }]);
+  expect(await spansOf('"common" "server"')).toEqual([{ ...ALL, is_apart: false }]);
 });
 
 test("words that are not frequent, not plain, or alone skip nothing", async () => {
   for (const text of ['"server" "file7"', '"ui" "nowhere"', '"server" "fä"', '"server"', '""']) {
-    expect(await spansOf(text), text).toEqual([ALL]);
+    expect(await spansOf(text), text).toEqual([{ ...ALL, is_apart: false }]);
   }
 });
 
@@ -102,7 +127,7 @@ test("a text that changes opens its block, and the search finds it", async () =>
     statements: [{ sql: "UPDATE actions SET reason = 'rewritten ui' WHERE seq = 20001", args: [] }],
     events: [],
   });
-  expect(await spansOf('"server" "ui"')).toEqual([{ low: BLOCK + 1, before: ACTIONS + 1 }]);
+  expect(await spansOf('"server" "ui"')).toEqual([{ ...THIRD, low: BLOCK + 1 }]);
   expect(await find("server ui")).toEqual([20_001]);
   expect(await find("rewritten server")).toEqual([20_001]);
 });
@@ -112,7 +137,7 @@ test("an outcome changes no searched text, so its block stays", async () => {
     statements: [{ sql: "UPDATE actions SET execution = 'failed' WHERE seq = 7", args: [] }],
     events: [],
   });
-  expect(await spansOf('"server" "ui"')).toEqual([{ low: BLOCK + 1, before: ACTIONS + 1 }]);
+  expect(await spansOf('"server" "ui"')).toEqual([{ ...THIRD, low: BLOCK + 1 }]);
 });
 
 test("the check of the projections recounts the words that meet", async () => {
@@ -124,6 +149,15 @@ test("the check of the projections recounts the words that meet", async () => {
   expect(await checkWordBlocks(ledger)).toMatch(
     /word_blocks has a row for block 0 that is not true/,
   );
+});
+
+test("a long span is read in two parts, which end with a block", () => {
+  const span = { low: 5, before: 40 * BLOCK };
+  const newest = 32 * BLOCK + 1;
+  expect(partsOf(span, "DESC")).toEqual([{ ...span, low: newest }, { ...span, before: newest }]);
+  const oldest = 8 * BLOCK + 1;
+  expect(partsOf(span, "ASC")).toEqual([{ ...span, before: oldest }, { ...span, low: oldest }]);
+  expect(partsOf(ALL, "DESC")).toEqual([ALL]);
 });
 
 test.each([
