@@ -36,12 +36,17 @@ export const MAX_READ_BYTES = 4 * 1024 * 1024;
 /** Commits in batches of this size so that other writers are not blocked. */
 const BATCH = 60;
 
-/** Executes an approved action that has not started. Returns the row after it. */
+/**
+ * Executes an action that a person approved and that has not started. Returns the row after it. What
+ * policy allows starts in the commit that inserts it, so a row of such an action that waits was written
+ * by another program, or by another machine that shares the ledger: it fails.
+ */
 export function executeApproved(context: ActionContext, row: ActionRow): Promise<ActionRow> {
   return asRunning(context, row.id, () =>
     context.serial.run(async () => {
       const { services } = context;
       await services.environment.fault?.("decided");
+      if (row.decided_by === "policy") return await failUnstarted(services, row, NOT_STARTED);
       try {
         await recheckApproved(services, row);
       } catch (error) {
@@ -51,6 +56,10 @@ export function executeApproved(context: ActionContext, row: ActionRow): Promise
       return await start(services, row);
     }));
 }
+
+const NOT_STARTED =
+  "Cannot execute the action: nobody approved it, and it did not start when the " +
+  "policy allowed it; let the agent submit it again";
 
 /** The commit of an action that starts at once. */
 interface NewExecution {

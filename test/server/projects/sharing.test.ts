@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import {
   ask,
@@ -160,6 +162,46 @@ test("a restarted machine executes what was approved meanwhile", async () => {
   await first.open();
   await vi.waitFor(() => expect(contentOf(first, "held/a.txt")).toBe("held/a.txt"), soon);
 });
+
+test.each(["at once", "at its next start"])(
+  "a machine executes %s nothing that another one says its policy allowed",
+  async (when) => {
+    const { first, second } = await stageTwoMachines();
+    const { body: written } = await write(first, "a.txt");
+    rmSync(join(first.root, "a.txt"));
+    if (when !== "at once") await first.daemon.close();
+    const { ledger } = second.project;
+    const id = second.environment.id();
+    const columns = (await ledger.all("SELECT name FROM pragma_table_info('actions')"))
+      .map(({ name }) => String(name)).filter((name) => name !== "number");
+    const forged: Record<string, string> = {
+      ...{ id: `'${id}'`, seq: "seq + 1000", execution: "'none'", claim_id: "NULL" },
+      ...{ started_at: "NULL", finished_at: "NULL" },
+    };
+    await ledger.commit({
+      statements: [{
+        sql: `INSERT INTO actions (${columns.join(", ")})
+          SELECT ${columns.map((name) => forged[name] ?? name).join(", ")}
+          FROM actions WHERE id = ?`,
+        args: [written.id],
+      }],
+      events: [{
+        ...{ session_id: written.session_id, action_id: id, type: "action.approved" },
+        actor: { kind: "policy", id: "policy" },
+        data: { status: "approved", digest: written.digest },
+      }],
+    });
+    if (when !== "at once") await first.open();
+    await vi.waitFor(async () => {
+      const { body } = await ask(first, "GET", `/api/actions/${id}`);
+      expect(body).toMatchObject({
+        ...{ status: "approved", execution: "failed" },
+        error: expect.stringContaining("nobody approved it"),
+      });
+    }, soon);
+    expect(contentOf(first, "a.txt")).toBe(null);
+  },
+);
 
 test("only a ledger that another machine has there can be shared", async () => {
   const server = await startSqlServer(createTempFolder("sqld"));
