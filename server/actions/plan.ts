@@ -63,6 +63,8 @@ export interface Snapshot {
   absent: string[];
   /** Paths where something existed whose content is not kept. */
   unkept: string[];
+  /** The real paths where the search began. */
+  starts?: string[];
   /** Whether the search was complete. */
   is_whole: boolean;
   /** Sentences: which effects are unknown, which contents are not kept. */

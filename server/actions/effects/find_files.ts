@@ -23,6 +23,8 @@ export interface FoundFiles {
   absent: Set<string>;
   /** Existing paths that cannot be kept: links, devices, files that are too large. */
   unkept: Set<string>;
+  /** The real paths where the search began. */
+  starts: Set<string>;
   /** Sentences: why something is not kept. */
   gaps: string[];
   /** Whether the search was complete. */
@@ -46,6 +48,11 @@ interface SearchOptions {
   maxBlobBytes: number;
   /** Real paths where nothing existed before: everything below them now counts. */
   absent: ReadonlySet<string>;
+  /**
+   * The only paths where the search may begin: a command may have put a link to another folder above
+   * one of them, and what lies there is none of its effects. Null for all.
+   */
+  starts: ReadonlySet<string> | null;
 }
 
 class Search {
@@ -54,6 +61,7 @@ class Search {
     folders: new Map(),
     absent: new Set(),
     unkept: new Set(),
+    starts: new Set(),
     gaps: [],
     is_whole: true,
   };
@@ -70,6 +78,8 @@ class Search {
   async find({ folder, names, deep }: Touched): Promise<void> {
     const start = this.#realOf(folder);
     if (start === null) return;
+    if (this.#options.starts?.has(start) === false) return this.#gap(folder, "now leads elsewhere");
+    this.found.starts.add(start);
     await this.#step(start, names, deep || this.#options.absent.has(start));
   }
 

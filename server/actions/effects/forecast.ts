@@ -1,6 +1,7 @@
 import { foresee, type Foreseen } from "../../policy/foresee.ts";
 import type { PolicyLimits } from "../../policy/schema.ts";
 import type { ActionServices } from "../context.ts";
+import type { Snapshot } from "../plan.ts";
 import type { Reversibility } from "../schema.ts";
 import { findFiles, type FoundFiles } from "./find_files.ts";
 
@@ -19,18 +20,22 @@ export const CHANGES_NOTHING = "It changes no file";
 const LEVELS = ["not", "partly", "reversible"] as const;
 
 /**
- * The effects that a command may have on files, and the files that exist there now. Below a path in
- * `absent` everything counts, because nothing existed there before the command.
+ * The effects that a command may have on files, and the files that exist there now. With the state
+ * `before` the command, everything counts below a path where nothing existed then, and nothing where
+ * the search did not begin then.
  */
 export async function findEffects(
   services: ActionServices,
   { command, cwd, root }: Command,
   { maxBlobBytes }: Pick<PolicyLimits, "maxBlobBytes">,
-  absent: ReadonlySet<string> = new Set(),
+  before: Pick<Snapshot, "absent" | "starts"> | null = null,
 ): Promise<{ foreseen: Foreseen; found: FoundFiles }> {
   const { around } = await services.config.inForce();
   const foreseen = foresee(command ?? "", cwd ?? root, around);
-  return { foreseen, found: await findFiles(foreseen.touched, { root, maxBlobBytes, absent }) };
+  const absent = new Set(before?.absent);
+  const starts = before?.starts ? new Set(before.starts) : null;
+  const search = { root, maxBlobBytes, absent, starts };
+  return { foreseen, found: await findFiles(foreseen.touched, search) };
 }
 
 /** How much of a command could be rolled back, before anyone approves it. */

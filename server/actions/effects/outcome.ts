@@ -29,7 +29,7 @@ export async function effectsOf(
   if (!snapshot || row.status !== "approved") return { fields: {}, statements: [] };
   try {
     const { limits } = (await services.config.inForce()).compiled;
-    const { found } = await findEffects(services, row, limits, new Set(snapshot.absent));
+    const { found } = await findEffects(services, row, limits, snapshot);
     const comparison = new Comparison(services, row, snapshot, limits);
     await comparison.compareKept();
     await comparison.findNew(found);

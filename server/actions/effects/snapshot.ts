@@ -39,7 +39,7 @@ export async function takeSnapshot(
   }
   await keeper.flush();
   const touches = foreseen.touched.length > unkept.length;
-  const { absent, is_whole } = found;
+  const { absent, starts, is_whole } = found;
   return {
     snapshot: {
       seq,
@@ -47,6 +47,7 @@ export async function takeSnapshot(
       folders: [...found.folders].map(([path, mode]) => ({ path, mode })),
       absent: [...absent],
       unkept,
+      starts: [...starts],
       is_whole,
       gaps,
     },

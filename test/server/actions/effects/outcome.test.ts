@@ -1,6 +1,16 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createTempFolder } from "../../../temp_folder.ts";
 import { agent, reviewer, sha } from "../harness.ts";
 import { FILES, openCommands, RESULT } from "./open_commands.ts";
 import { diffSession } from "../../../../server/sessions/diff.ts";
@@ -184,6 +194,30 @@ describe("the snapshots of a command's files", () => {
     expect(done.reversibility!.level).toBe("partly");
     await back(done.id);
     expect([existsSync(at("dir/new.txt")), existsSync(at("dir/big.bin"))]).toEqual([false, true]);
+  });
+
+  test("name no file of a folder to which a command put a link", async () => {
+    const { gate, submit, claim, finish, back, at } = await openCommands();
+    const elsewhere = createTempFolder("gate-elsewhere-");
+    for (const name of ["c.txt", "key.txt"]) writeFileSync(join(elsewhere, name), `secret ${name}`);
+    const asked = await submit("run_command", {
+      command: "echo x > dir/key.txt; echo y > dir/c.txt; echo z > a.txt",
+    });
+    const { claim_id } = await claim(asked.id);
+    const script = `mv dir away; ln -s ${elsewhere} dir; echo z > a.txt`;
+    const done = await finish(asked.id, claim_id, script);
+    const { changes } = await gate.project.actions.detail(asked.id);
+    expect(changes.map(({ path }) => path)).toEqual(["a.txt"]);
+    expect(done.reversibility).toMatchObject({ level: "partly" });
+    for (const name of ["c.txt", "key.txt"]) {
+      const kept = await gate.project.ledger.all("SELECT 1 FROM blobs WHERE sha256 = ?", [
+        sha(`secret ${name}`),
+      ]);
+      expect(kept).toEqual([]);
+    }
+    await back(asked.id);
+    expect(readFileSync(at("a.txt"), "utf8")).toBe(FILES["a.txt"]);
+    expect(readdirSync(elsewhere).sort()).toEqual(["c.txt", "key.txt"]);
   });
 
   test("keep a created folder that now holds another file", async () => {
