@@ -48,7 +48,7 @@ test.each<[string, string, string]>([
 
 test.each<[string, string, string]>([
   ["a person", ", decided_by = 'reviewer'", NO_PROOF],
-  ["the policy, which asks", ", decided_by = 'policy'", "requires a person's approval"],
+  ["the policy", ", decided_by = 'policy'", "nobody approved it"],
 ])("a write approved in the name of %s is not executed by the next start", async (_, set, why) => {
   const stage = await open();
   const { gate } = stage;
