@@ -54,6 +54,9 @@ import { previewGrants } from "../trials/preview.ts";
 import { listWaiting } from "../trials/waiting.ts";
 import { countPending, hasJoined, isUnfinished } from "./store.ts";
 
+/** How long after a failure a change of the proof on another machine is read again. */
+const FOLLOW_AGAIN_MS = 1_000;
+
 export interface ProjectOptions {
   id: string;
   roots: string[];
@@ -122,6 +125,8 @@ export class Project {
   readonly #kept: ProjectOptions["kept"];
   readonly #services: ActionServices;
   readonly #now: () => number;
+  #isClosed = false;
+  #followAgain: ReturnType<typeof setTimeout> | undefined;
   #pending: { seq: number; count: number } | null = null;
   #summary: { state: string; summary: AnalyticsSummary } | null = null;
 
@@ -376,11 +381,16 @@ export class Project {
     this.actions.hear(events);
   }
 
+  /** Repeats itself after a failure: until then, keys that no longer count elsewhere count here. */
   async #followProofs(): Promise<void> {
     try {
       if (await this.#proofs.follow(this.id)) this.#configs.accepted.forget();
     } catch (error) {
+      if (this.#isClosed) return;
       this.#log("error", "Cannot take over a change of the proof", { error: String(error) });
+      clearTimeout(this.#followAgain);
+      this.#followAgain = setTimeout(() => void this.#followProofs(), FOLLOW_AGAIN_MS);
+      this.#followAgain.unref();
     }
   }
 
@@ -424,6 +434,8 @@ export class Project {
 
   /** Closes the ledger. Returns whether it holds unfinished actions for the next start. */
   async close(): Promise<boolean> {
+    this.#isClosed = true;
+    clearTimeout(this.#followAgain);
     await this.actions.close();
     this.#proofs.detach(this.id);
     for (const list of this.#kept) list.detach(this.id);

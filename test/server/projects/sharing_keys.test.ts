@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { testCaller, type TestGate } from "../../helpers.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 import { startSqlServer } from "../db/sqld.ts";
@@ -114,6 +114,21 @@ test("a new key on one machine decides on the other too, and the old one no long
   const approved = await prove(sendTo(first), later, ["POST", path]);
   expect(await approved.json()).toMatchObject({ status: "approved" });
   await vi.waitFor(() => expect(contentOf(second, "held/b.txt")).toBe("held/b.txt"), soon);
+});
+
+test("a new key that cannot be taken over at once is taken over a moment later", async () => {
+  const { person, first, second } = await stage();
+  const failing = vi.spyOn(second.daemon.proofs, "follow")
+    .mockRejectedValueOnce(new Error("the disk sleeps"))
+    .mockRejectedValueOnce(new Error("the disk sleeps"));
+  onTestFinished(() => failing.mockRestore());
+  const later = withPassphrase();
+  expect((await enrol(sendTo(first), later, person)).status).toBe(200);
+  await vi.waitFor(async () => {
+    const { body } = await ask(second, "GET", "/api/proof");
+    expect(body).toMatchObject({ problem: null, enrolled: [{ key_id: later.key_id }] });
+  }, soon);
+  expect(second.logs.filter(({ level }) => level === "error")).toHaveLength(2);
 });
 
 test("a home with a key of its own cannot join, and keeps its ledger", async () => {
