@@ -39,8 +39,10 @@ export async function stopDaemon(place: Place, only?: number): Promise<boolean> 
 /** The process of a daemon that answers over its socket or its verified port. */
 async function answeringDaemon(place: Place): Promise<ProcessIdentity | null> {
   const reached = await findDaemon(place);
-  if (!reached) return null;
-  const client = createClient({ ...reached, token: await readToken(place.home, "reviewer") });
+  // Without a usable token file the daemon must be stopped, because its start writes a new one.
+  const token = await readToken(place.home, "reviewer").catch(() => null);
+  if (!reached || token === null) return null;
+  const client = createClient({ ...reached, token });
   try {
     return identify((await unwrap(client.api.daemon.status.$get())).pid);
   } catch (error) {

@@ -45,14 +45,14 @@ export async function readToken(home: string, scope: Scope): Promise<string> {
   if (found.problem === "exposed") {
     throw new GateError(
       "forbidden",
-      `Cannot use the token at "${path}": others can read it. Delete it and start the daemon again`,
+      `Cannot use the token at "${path}": others can read it. Delete it, then: gate daemon restart`,
     );
   }
   throw new GateError(
     "unavailable",
     found.problem === "missing"
-      ? `Cannot read the ${scope} token at "${path}": start the daemon with "gate daemon start"`
-      : `Cannot use the token at "${path}": it is damaged. Delete it and start the daemon again`,
+      ? `Cannot read the ${scope} token at "${path}": it does not exist; run gate daemon restart`
+      : `Cannot use the token at "${path}": it is damaged. Delete it, then: gate daemon restart`,
   );
 }
 

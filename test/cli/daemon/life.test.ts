@@ -150,6 +150,26 @@ test("--auth none is refused on the default home", async () => {
   expect(await ended).toEqual([1, null]);
 });
 
+test.each<[string, (token: string) => void]>([
+  ["missing", (token) => rmSync(token)],
+  ["readable by others", (token) => chmodSync(token, 0o644)],
+  ["damaged", (token) => writeFileSync(token, "x")],
+])("a daemon whose token is %s is restarted as the error says", async (_, harm) => {
+  must(await world.run(["daemon", "start"]));
+  const pid = await world.daemonPid();
+  const token = join(world.gateHome, "tokens", "reviewer");
+  harm(token);
+  const refused = await world.run(["approve", "0199a1b2"]);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(
+    /^gate: Cannot (?:read|use) the .*token at .*gate daemon restart$/ms,
+  );
+  rmSync(token, { force: true });
+  must(await world.run(["daemon", "restart"]));
+  expect(identify(pid)).toBeNull();
+  expect((await world.run(["approve", "0199a1b2"])).stderr).toContain("no action's id begins");
+});
+
 test("logs -f follows the log until Ctrl-C", async () => {
   must(await world.run(["daemon", "start"]));
   const following = world.spawn(["daemon", "logs", "-f"]);
