@@ -31,13 +31,14 @@ export function createCommand(io: Io) {
 
 /** The next commands to type, without those that would be refused. */
 function nextCommands(detail: ActionDetail): string[] {
-  const { id, obstacle, base } = detail;
+  const { id, obstacle, base, taken_from, files } = detail;
   const reject = `  gate reject ${id} --reason '…'`;
   if (obstacle !== null) return [reject];
   const approve = `  gate approve ${id}`;
   const rebase = base ? " --rebase" : "";
   const edit = isEditable(detail) ? [`${approve} --edit${rebase}`] : [];
   const open = typedWalls(detail.walls ?? []).map((wall) => `${approve} --open ${wall}`);
-  if (!base || base.rebased) return [`${approve}${rebase}`, ...edit, ...open, reject];
+  const take = taken_from && (files?.length ?? 0) > 1 ? [`${approve} --take <path…>`] : [];
+  if (!base || base.rebased) return [`${approve}${rebase}`, ...edit, ...take, ...open, reject];
   return ["  gate dashboard", reject]; // merging needs both texts side by side
 }

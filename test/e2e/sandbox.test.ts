@@ -106,7 +106,8 @@ describe.runIf(ENGINE !== null)(`the changes of a command, on ${SUBJECT}`, () =>
       const read = () =>
         ["a", "b"].map((name) => readFileSync(join(world.project, `${name}.txt`), "utf8"));
       expect(read()).toEqual(["old\n", "old\n"]);
-      const shown = (await world.run(["show", action_id])).stdout;
+      const { stdout: shown, stderr: next } = await world.run(["show", action_id]);
+      expect(next).toContain(`gate approve ${action_id} --take <path…>`);
       for (
         const fact of [
           "changes of",

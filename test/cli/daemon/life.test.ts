@@ -167,7 +167,7 @@ test.each<[string, (token: string) => void]>([
   rmSync(token, { force: true });
   must(await world.run(["daemon", "restart"]));
   expect(identify(pid)).toBeNull();
-  expect((await world.run(["approve", "0199a1b2"])).stderr).toContain("no action's id begins");
+  expect((await world.run(["approve", "0199a1b2"])).stderr).toContain("no id begins with");
 });
 
 test("logs -f follows the log until Ctrl-C", async () => {
