@@ -1,6 +1,6 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { realpathSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Client, unwrap } from "../../server/client.ts";
 import { hashOf } from "../../server/config/config_text.ts";
 import { HOSTS, PLATFORMS } from "../../server/hosts/hosts.ts";
@@ -23,7 +23,7 @@ import { type Io, isInteractive } from "../io.ts";
 import { count, paint, print, printJson, say } from "../terminal/output.ts";
 import { userHome } from "../home.ts";
 import { placeOf } from "../place.ts";
-import { CONFIG_FILE } from "../project.ts";
+import { CONFIG_FILE, findRoot } from "../project.ts";
 import { offerPassphrase } from "../proof/offer.ts";
 import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
@@ -92,6 +92,8 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   const outcome = !isNew ? "unchanged" : before === null ? "created" : "updated";
   if (!options.json) showPlan(io, file, { ...plan, isWhole: options.verbose ?? false });
   if (options.policyTemplate && before !== null && !options.json) say(io, ONLY_GROWS);
+  const around = before === null ? findRoot({ ...io, cwd: dirname(io.cwd) }) : null;
+  if (around !== null && !options.json) say(io, insideOf(around));
   if (isNew && asks && !options.dryRun && !await askToWrite(io, `Write ${CONFIG_FILE}?`)) {
     return say(io, "Nothing changed.");
   }
@@ -110,6 +112,12 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   if (!options.json && !options.dryRun) await offerPassphrase(io, { asks });
   if (error !== null) throw new CliError(error, { next: "correct the file, then gate doctor" });
   if (hooks?.some((report) => report.outcome === "failed")) throw new Exit(EXIT.failed);
+}
+
+/** A person who meant the project around finds it out before they are asked to write. */
+function insideOf(around: string): string {
+  return `${visibleLine(around)} is a project already. ` +
+    "Agents that start in this folder or below it belong to the new one.";
 }
 
 function write(io: Io, file: string, { before, after }: Plan): { backup: string | null } {

@@ -55,6 +55,17 @@ test("a template only adds to an existing config, and init says so", async () =>
   expect(config().policies.allowedPaths).toContain("src/**");
 });
 
+test("init says that the folder is in a project already, but not the second time", async () => {
+  await init("--yes");
+  const around = join(terminal.folder, "project");
+  const cwd = join(around, "sub");
+  mkdirSync(cwd);
+  const said = `${around} is a project already. Agents that start in this folder or below it`;
+  expect((await terminal.run(["init", "--yes", "--dry-run"], { cwd })).stderr).toContain(said);
+  expect((await terminal.run(["init", "--yes"], { cwd })).stderr).toContain(said);
+  expect((await terminal.run(["init", "--yes"], { cwd })).stderr).not.toContain("already");
+});
+
 test("init writes the given id, platforms, template and inheritance", async () => {
   await init(
     ..."--yes --id web --platform claude-code --platform codex".split(" "),
