@@ -289,6 +289,56 @@ describe("reviewing", () => {
     expect((await stage.detail(second.id)).status).toBe("pending");
   });
 
+  test("presses in a row decide one card, however many they are", async () => {
+    const { first, second, page } = await twoOnHeldClock();
+    await page.keyboard.press("a");
+    await headline(page, "Write 1 line to src/row_2.ts");
+    for (let press = 0; press < 20; press++) {
+      await page.clock.runFor(300);
+      await page.keyboard.press("a");
+    }
+    expect(await statusesOf(first, second)).toEqual(["approved", "pending"]);
+    await page.clock.runFor(500);
+    await page.keyboard.press("a");
+    await until("decided", async () => (await stage.detail(second)).status === "approved");
+  });
+
+  test("a card that was in the queue before the last decision waits for no more than a double press", async () => {
+    const { second, page } = await twoOnHeldClock();
+    await page.keyboard.press("a");
+    await headlineOnHeldClock(page, "Write 1 line to src/row_2.ts");
+    await page.clock.runFor(500);
+    await page.keyboard.press("a");
+    await until("decided", async () => (await stage.detail(second)).status === "approved");
+  });
+
+  test("a card that an agent submits at the moment of a decision waits longer", async () => {
+    const { id: first } = await stage.hold("race_1.ts", "1\n");
+    const page = await pageOnHeldClock("Write 1 line to src/race_1.ts");
+    const { id: second } = await stage.hold("race_2.ts", "2\n");
+    await until("the second is listed", async () => {
+      await page.clock.runFor(20);
+      return await page.locator(".queue-row").count() === 2;
+    });
+    await page.keyboard.press("a");
+    await headlineOnHeldClock(page, "Write 1 line to src/race_2.ts");
+    await page.clock.runFor(500);
+    await page.keyboard.press("a");
+    await page.getByText("only just appeared").waitFor();
+    expect(await statusesOf(first, second)).toEqual(["approved", "pending"]);
+  });
+
+  test("a card accepts no decision at the moment when the person comes back to its page", async () => {
+    const { id } = await stage.hold("back.ts", "1\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/back.ts");
+    await settled(page);
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await page.keyboard.press("a");
+    await page.getByText("only just appeared").waitFor();
+    expect((await stage.detail(id)).status).toBe("pending");
+  });
+
   test("approving sends the shown digest; another digest approves nothing", async () => {
     const { id } = await stage.hold("digest.ts", "x\n");
     const page = await stage.page();
@@ -305,6 +355,37 @@ describe("reviewing", () => {
     expect({ sent, status }).toEqual({ sent: digest, status: "pending" });
   });
 });
+
+/** Two held actions, the first on the page; the clock of the page moves only by `runFor`. */
+async function twoOnHeldClock(): Promise<{ first: string; second: string; page: Page }> {
+  const { id: first } = await stage.hold("row_1.ts", "1\n");
+  const { id: second } = await stage.hold("row_2.ts", "2\n");
+  const page = await pageOnHeldClock("Write 1 line to src/row_1.ts");
+  return { first, second, page };
+}
+
+/** A page whose first card accepts a decision, and whose clock moves only by `runFor`. */
+async function pageOnHeldClock(title: string): Promise<Page> {
+  const page = await stage.page();
+  await page.clock.install();
+  await page.reload();
+  await headline(page, title);
+  await settled(page);
+  await page.clock.pauseAt(await page.evaluate(() => Date.now()) + 60_000);
+  return page;
+}
+
+/** Waits for the card while small steps of the clock let the page draw it. */
+async function headlineOnHeldClock(page: Page, text: string): Promise<void> {
+  await until(`"${text}" is shown`, async () => {
+    await page.clock.runFor(20);
+    return await page.locator(".headline").filter({ hasText: text }).count() > 0;
+  });
+}
+
+async function statusesOf(...ids: string[]): Promise<string[]> {
+  return await Promise.all(ids.map(async (id) => (await stage.detail(id)).status));
+}
 
 async function editTo(page: Page, text: string): Promise<void> {
   await page.keyboard.press("e");

@@ -9,6 +9,7 @@ import { plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { decidedHere, detailOf, pending, removeDecided } from "../state/live.ts";
+import { noteStep } from "./guard.ts";
 import { marks } from "./marks.ts";
 import { matching } from "./matching.ts";
 import { NothingWaits, Queue } from "./queue.tsx";
@@ -167,9 +168,11 @@ function useNavigation(items: QueueItem[], selected: string | null) {
   return {
     step(by: number) {
       const next = neighbour(items, at, by);
-      if (next) address.set({ id: next.id });
+      if (!next) return;
+      noteStep(next.id);
+      address.set({ id: next.id });
     },
-    decided(action: Action) {
+    decided(action: Action, pressed_at: number) {
       const next = after(items, action.id);
       removeDecided(action);
       last.current = { action, until: performance.now() + STEP_SHOWN_MS };
@@ -181,7 +184,9 @@ function useNavigation(items: QueueItem[], selected: string | null) {
         isReversible ? step : null,
       );
       // The person may have chosen another card while the request ran.
-      if (shown.current === action.id) address.set({ id: next?.id ?? null });
+      if (shown.current !== action.id) return;
+      if (next) noteStep(next.id, pressed_at);
+      address.set({ id: next?.id ?? null });
     },
     /** Goes on to the next card without a decision. */
     leave() {

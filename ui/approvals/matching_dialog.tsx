@@ -12,7 +12,7 @@ import { useKeys } from "../state/keys.ts";
 import { explain } from "../state/client.ts";
 import { decideAll, type Refused } from "./decide_marked.ts";
 import { type Matching, matching } from "./matching.ts";
-import { NEW_MS } from "./review.ts";
+import { NEW_MS } from "./guard.ts";
 
 /** Asks whether the held actions that match a new grant are approved, too. */
 export function MatchingDialog(

@@ -16,6 +16,7 @@ import { type Loaded, refresh } from "../state/live.ts";
 import { asksEachTime } from "../../server/actions/tools.ts";
 import { editableOf } from "../card/card.tsx";
 import type { Reading } from "../diff/files.tsx";
+import { NEW_MS } from "./guard.ts";
 import { turnMark } from "./marks.ts";
 import { askAboutMatching } from "./matching.ts";
 import { snoozeOf, wake } from "./snoozes.ts";
@@ -33,9 +34,6 @@ export interface Caution {
   title: string;
   why: string;
 }
-
-/** A card that has just appeared or changed accepts no decision for this long. */
-export const NEW_MS = 700;
 
 /** The review of one card, from its appearance to the decision. */
 export class Review {
@@ -62,8 +60,10 @@ export class Review {
   readonly shown = signal(false);
   /** It is known whether the end of the content is in view. */
   readonly measured = signal(false);
-  /** Approving requires that the content is on the page. */
-  readonly ready = computed(() => this.shown.value && this.measured.value);
+  /** Approving requires that the content of this version is on the page. */
+  readonly ready = computed(() =>
+    this.shown.value && this.measured.value && this.detail.value?.digest === this.#digest.value
+  );
   /** The end of the content has been in view. */
   readonly ended = signal(false);
   /** Hidden characters in the plan. */
@@ -88,11 +88,14 @@ export class Review {
     },
     notes: this.notes,
   };
-  readonly #decided: (action: Action) => void;
-  #digest = "";
+  readonly #decided: (action: Action, pressed_at: number) => void;
+  /** The version that is drawn. */
+  readonly #digest = signal("");
+  #wait_ms = NEW_MS;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(loaded: Signal<Loaded>, decided: (action: Action) => void) {
+  /** @param decided gets the decided action and when the person pressed */
+  constructor(loaded: Signal<Loaded>, decided: (action: Action, pressed_at: number) => void) {
     this.detail = computed(() => {
       const value = loaded.value;
       return value && "detail" in value ? value.detail : null;
@@ -101,15 +104,21 @@ export class Review {
     this.#decided = decided;
   }
 
-  /** Starts the review of a version of the card. */
-  show(detail: ActionDetail): void {
-    clearTimeout(this.#timer);
-    this.isNew.value = true;
-    this.#timer = setTimeout(() => this.isNew.value = false, NEW_MS);
-    const changed = this.#digest !== "" && this.#digest !== detail.digest;
-    this.#digest = detail.digest;
+  /** Starts the review of a version of the card, which accepts no decision for `wait_ms`. */
+  show(detail: ActionDetail, wait_ms: number): void {
+    this.wait(wait_ms);
+    const changed = this.#digest.value !== "" && this.#digest.value !== detail.digest;
+    this.#digest.value = detail.digest;
     this.mode.value = "idle";
     if (changed) this.#startOver();
+  }
+
+  /** Accepts no decision from now on for so long. */
+  wait(ms: number): void {
+    clearTimeout(this.#timer);
+    this.isNew.value = true;
+    this.#wait_ms = ms;
+    this.#timer = setTimeout(() => this.isNew.value = false, ms);
   }
 
   /** Approves the shown plan. Warnings require a confirmation first. */
@@ -304,7 +313,9 @@ export class Review {
       this.notice.value = "The daemon does not answer. Nothing was decided.";
       return false;
     }
-    if (!this.isNew.value) return true;
+    if (!this.isNew.value && detail.digest === this.#digest.value) return true;
+    // Presses in a row are no answer to a card, however many there are.
+    this.wait(this.#wait_ms);
     this.notice.value = "This card has only just appeared. Read it, then press again.";
     return false;
   }
@@ -322,6 +333,7 @@ export class Review {
     } = {},
   ): Promise<void> {
     const detail = this.detail.value!;
+    const pressed_at = performance.now();
     this.busy.value = true;
     this.notice.value = null;
     try {
@@ -330,7 +342,7 @@ export class Review {
         call({ expected_digest: detail.digest }, detail.id, detail.project_id),
       );
       if (action.status === "pending") return await this.#showVote(action);
-      this.#decided(action);
+      this.#decided(action, pressed_at);
       if (signs && action.execution === "succeeded") {
         const { acceptConfig } = await import("./accept_config.ts");
         await acceptConfig(detail, edit);

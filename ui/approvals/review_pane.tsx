@@ -11,11 +11,12 @@ import { tellDrawn } from "../state/code.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
 import { DecisionBar } from "./decision_bar.tsx";
+import { NEW_MS, onReturn, waitOf } from "./guard.ts";
 import { Review } from "./review.ts";
 
 interface PaneProps {
   id: string;
-  onDecided: (action: Action) => void;
+  onDecided: (action: Action, pressed_at: number) => void;
   onSnoozed: () => void;
 }
 
@@ -25,7 +26,10 @@ export function ReviewPane({ id, onDecided, onSnoozed }: PaneProps) {
   const loaded = detailOf(id);
   const decided = useRef(onDecided);
   decided.current = onDecided;
-  const review = useMemo(() => new Review(loaded, (action) => decided.current(action)), [loaded]);
+  const review = useMemo(
+    () => new Review(loaded, (action, pressed_at) => decided.current(action, pressed_at)),
+    [loaded],
+  );
   const value = loaded.value;
   useEffect(() => {
     if (value) tellDrawn();
@@ -45,7 +49,7 @@ export function ReviewPane({ id, onDecided, onSnoozed }: PaneProps) {
     <>
       <BackToList />
       {value
-        ? <Reviewed review={review} detail={value.detail} onSnoozed={onSnoozed} />
+        ? <Reviewed review={review} {...value} onSnoozed={onSnoozed} />
         : <Skeleton lines={10} />}
     </>
   );
@@ -54,10 +58,11 @@ export function ReviewPane({ id, onDecided, onSnoozed }: PaneProps) {
 interface ReviewedProps {
   review: Review;
   detail: ActionDetail;
+  read_at: number;
   onSnoozed: () => void;
 }
 
-function Reviewed({ review, detail, onSnoozed }: ReviewedProps) {
+function Reviewed({ review, detail, read_at, onSnoozed }: ReviewedProps) {
   const address = useAddress();
   const scroller = useRef<HTMLDivElement>(null);
   const mode: DiffMode = address.query["view"] === "split" ? "split" : "unified";
@@ -67,7 +72,10 @@ function Reviewed({ review, detail, onSnoozed }: ReviewedProps) {
     const pane = scroller.current;
     pane?.scrollBy({ top: pages * pane.clientHeight * 0.85 });
   };
-  useEffect(() => review.show(detail), [review, detail.digest, detail.status]);
+  useEffect(() => {
+    review.show(detail, waitOf(detail.id, read_at));
+  }, [review, detail.digest, detail.status]);
+  useEffect(() => onReturn(() => review.wait(NEW_MS)), [review]);
   useReviewKeys(review, {
     turnView: () => onMode(mode === "split" ? "unified" : "split"),
     scroll,

@@ -30,8 +30,8 @@ export const machineProblem = signal<string | null>(null);
 /** Milliseconds since 1970, updated every second for relative times. */
 export const now = signal(Date.now());
 
-/** The record of an action, or why it cannot be shown. */
-export type Loaded = { detail: ActionDetail; shown_at: number } | { problem: string } | null;
+/** The record of an action and when this version was first read, or why it cannot be shown. */
+export type Loaded = { detail: ActionDetail; read_at: number } | { problem: string } | null;
 
 /** The number of held actions in each project. */
 export const pendingByProject = computed(() => {
@@ -128,7 +128,7 @@ export async function refresh(id: string, project?: string): Promise<void> {
     const before = target.peek();
     const same = before && "detail" in before && before.detail.digest === detail.digest &&
       before.detail.status === detail.status;
-    target.value = { detail, shown_at: same ? before.shown_at : performance.now() };
+    target.value = { detail, read_at: same ? before.read_at : performance.now() };
   } catch (error) {
     const before = target.peek();
     if (!before || !("detail" in before)) target.value = { problem: explain(error) };
