@@ -75,12 +75,15 @@ export function unpinnedWarning(path: string): string {
     "a person must accept it with gate config accept";
 }
 
+/** Bun gives this name to a user whose environment names none. */
+const NAMELESS = "unknown";
+
 /** The owner of the file. The gate cannot know who wrote it. */
 function ownerOf(path: string): string | null {
   try {
     const { uid } = statSync(path);
-    const me = userInfo();
-    return uid === me.uid ? me.username : `user ${uid}`;
+    const { uid: own, username } = userInfo();
+    return uid === own && username !== NAMELESS ? username : `user ${uid}`;
   } catch {
     return null;
   }

@@ -94,7 +94,7 @@ test("a change other than the shown one is not accepted", async () => {
     if (isReadable) await route.fulfill({ response });
   });
   write({ ...CONFIG, policies: { ...POLICIES, askPaths: [] } });
-  await banner(page).getByText("1 change").waitFor();
+  await banner(page).getByText("1 change").click();
   isReadable = false;
   write({ ...CONFIG, policies: { ...POLICIES, askPaths: [], blockedPaths: [] } });
   await banner(page).getByRole("button", { name: "Accept" }).click();
@@ -103,12 +103,43 @@ test("a change other than the shown one is not accepted", async () => {
   await banner(page).getByText("2 changes").waitFor();
 });
 
+test("changed configs take one line until they are unfolded, which the browser remembers", async () => {
+  write({ ...CONFIG, policies: { ...POLICIES, askPaths: ["other/**"] } });
+  const other = { id: "billing-api", policies: { ...POLICIES, askPaths: [] } };
+  stage.write("gate.config.json", JSON.stringify(other), "billing-api");
+  const page = await stage.page();
+  const line = banner(page).getByText("The rules of 2 files were changed outside gate");
+  await line.waitFor();
+  const accept = banner(page).getByRole("button", { name: "Accept" });
+  expect(await accept.count()).toBe(0);
+  expect((await banner(page).boundingBox())!.height).toBeLessThan(44);
+  await line.click();
+  await accept.nth(1).waitFor();
+  await page.reload();
+  await accept.nth(1).waitFor();
+  await line.click();
+  await page.reload();
+  await line.waitFor();
+  expect(await accept.count()).toBe(0);
+  await line.click();
+  await banner(page).getByText("billing-api/gate.config.json").waitFor();
+  await accept.nth(1).click();
+  await accept.nth(1).waitFor({ state: "detached" });
+  await accept.click();
+  await banner(page).waitFor({ state: "hidden" });
+  const good = JSON.stringify({ id: "billing-api", policies: POLICIES });
+  writeFileSync(join(stage.folder, "billing-api/gate.config.json"), good);
+  const { outside_changes: [back] } = await stage.api("GET", "/api/config?project=billing-api");
+  const json = { path: back.path, sha256: back.after_sha256 };
+  await stage.api("POST", "/api/config/accept?project=billing-api", json);
+});
+
 test("a global config is accepted once for all its projects", async () => {
   const file = join(stage.folder, "home/config.json");
   const page = await stage.page();
   for (const id of ["my-app", "billing-api"]) await stage.api("GET", `/api/config?project=${id}`);
   writeFileSync(file, JSON.stringify({ policies: { blockedPaths: ["b"] } }));
-  await banner(page).getByText("The rules of 2 projects were changed outside gate").waitFor();
+  await banner(page).getByText("The rules of 2 projects were changed outside gate").click();
   await banner(page).getByRole("button", { name: "Accept" }).click();
   await banner(page).waitFor({ state: "hidden" });
   rmSync(file);

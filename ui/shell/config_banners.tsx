@@ -24,14 +24,7 @@ export function ConfigBanners() {
   return (
     <div class="banners" role="region" aria-label="Config" aria-live="polite" hidden={nothing}>
       {broken.map((view) => <Broken key={view.project_id} view={view} />)}
-      {changes.map(({ projects, change }) => (
-        <Changed
-          key={change.path + change.before_sha256 + change.after_sha256}
-          projects={projects}
-          change={change}
-          onAccepted={() => reread(change.path)}
-        />
-      ))}
+      {changes.length > 0 && <Changes all={changes} reread={reread} />}
     </div>
   );
 }
@@ -113,13 +106,60 @@ function Broken({ view: { project_id, problem } }: { view: ConfigView }) {
   );
 }
 
+/**
+ * One line for all changed files; a person unfolds it to see the changes and to accept them. Whether
+ * it is unfolded is kept, and it never goes away before they are accepted.
+ */
+function Changes({ all, reread }: { all: FileChange[]; reread: (path: string) => void }) {
+  const isOpen = useSignal(localStorage.getItem(OPEN) === "open");
+  const [first] = all;
+  return (
+    <details
+      class="banner-fold tone-warn"
+      open={isOpen.value}
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+        if (currentTarget.open) localStorage.setItem(OPEN, "open");
+        else localStorage.removeItem(OPEN);
+      }}
+    >
+      <summary class="banner">
+        <Icon name="alert" />
+        <p class="banner-text">
+          <span>
+            <strong>
+              {all.length === 1
+                ? (
+                  <>
+                    The rules of <Text value={whoseOf(first!.projects)} />
+                  </>
+                )
+                : `The rules of ${all.length} files`} were changed outside gate
+            </strong>: <span class="banner-more">{sizeOf(all)}</span>
+          </span>
+        </p>
+      </summary>
+      {all.map(({ projects, change }) => (
+        <Changed
+          key={change.path + change.before_sha256 + change.after_sha256}
+          projects={projects}
+          change={change}
+          onAccepted={() => reread(change.path)}
+        />
+      ))}
+    </details>
+  );
+}
+
+const OPEN = "gate.banners.config";
+
 interface ChangedProps extends FileChange {
   onAccepted: () => void;
 }
 
 function Changed({ projects, change, onAccepted }: ChangedProps) {
   const busy = useSignal(false);
-  const whose = projects.length === 1 ? projects[0]! : count(projects.length, "project");
+  const whose = whoseOf(projects);
   const accept = async () => {
     busy.value = true;
     try {
@@ -134,21 +174,15 @@ function Changed({ projects, change, onAccepted }: ChangedProps) {
     onAccepted();
   };
   return (
-    <div class="banner tone-warn">
-      <Icon name="alert" />
+    <div class="banner-part">
       <div class="banner-text">
         <p>
-          <strong>
-            The rules of <Text value={whose} /> were changed outside gate
-          </strong>, <Ago at={change.at} said />
+          <Code value={change.path} />, changed <Ago at={change.at} said />
           {change.by && (
             <>
-              ; the file belongs to <Text value={change.by} />
+              , file of <Text value={change.by} />
             </>
-          )}.
-        </p>
-        <p>
-          <Code value={change.path} />
+          )}
         </p>
         <Differences all={change.differences} />
       </div>
@@ -156,6 +190,9 @@ function Changed({ projects, change, onAccepted }: ChangedProps) {
     </div>
   );
 }
+
+const whoseOf = (projects: string[]) =>
+  projects.length === 1 ? projects[0]! : count(projects.length, "project");
 
 const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
 
@@ -165,16 +202,19 @@ function Differences({ all }: { all: ConfigDifference[] | null }) {
   }
   if (all.length === 0) return <p class="quiet">The rules are the same; only the text differs.</p>;
   return (
-    <details>
-      <summary>{count(all.length, "change")}</summary>
-      <ul class="banner-changes" tabIndex={0} aria-label="Changes">
-        {all.map(({ kind, key, text }) => (
-          <li key={kind + key + text}>
-            <span class="banner-sign" aria-hidden="true">{SIGNS[kind]}</span>
-            <span class="visually-hidden">{kind}</span> {key}: <Code value={text} />
-          </li>
-        ))}
-      </ul>
-    </details>
+    <ul class="banner-changes" tabIndex={0} aria-label="Changes">
+      {all.map(({ kind, key, text }) => (
+        <li key={kind + key + text}>
+          <span class="banner-sign" aria-hidden="true">{SIGNS[kind]}</span>
+          <span class="visually-hidden">{kind}</span> {key}: <Code value={text} />
+        </li>
+      ))}
+    </ul>
   );
+}
+
+/** How many changes there are; of a file that gate cannot compare, that there is one. */
+function sizeOf(changes: FileChange[]): string {
+  const all = changes.reduce((sum, { change }) => sum + (change.differences?.length ?? 1), 0);
+  return all === 0 ? "same rules" : count(all, "change");
 }
