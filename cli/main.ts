@@ -108,11 +108,19 @@ function hearFaults(): Io["onFault"] {
     process.on(kind, (error: unknown) => {
       for (const handle of handlers) handle(error);
       const message = error instanceof Error ? error.message : String(error);
-      process.stderr.write(`gate: Unexpected failure: ${JSON.stringify(message)}\n`);
+      process.stderr.write(`gate: Unexpected failure: ${asAscii(message)}\n`);
       process.exit(FAULT);
     });
   }
   return (handler) => void handlers.add(handler);
+}
+
+/** A JSON string that no terminal acts on. */
+function asAscii(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^\x20-\x7e]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 function onSignal(handler: (signal: Signal) => void): () => void {

@@ -7,6 +7,7 @@ import { WaitingSandbox } from "../../server/runtime/waiting_sandbox.ts";
 import { openConnection } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import { userHome } from "../home.ts";
+import { visibleLine } from "../terminal/visible.ts";
 
 /** `gate mcp`: the MCP server that an agent host starts. */
 export function createCommand(io: Io) {
@@ -36,7 +37,7 @@ async function serve(io: Io, project: string | undefined): Promise<void> {
       now: Date.now,
       id: () => crypto.randomUUID(),
       identity: () => identify(OWN_PID),
-      log: (message) => io.stderr.write(`gate mcp: ${message}\n`),
+      log: (message) => io.stderr.write(`gate mcp: ${visibleLine(message)}\n`),
     });
   } finally {
     stopListening();

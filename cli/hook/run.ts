@@ -17,7 +17,9 @@ export async function runHook(
 ): Promise<number> {
   if (!hooksOf(host)) {
     console.error(
-      `gate: Cannot answer the hook: gate has no hooks for "${host}"\n  try: gate hook --help`,
+      `gate: Cannot answer the hook: gate has no hooks for "${
+        plain(host)
+      }"\n  try: gate hook --help`,
     );
     return await isCalledByHost() ? BLOCKED : USAGE;
   }
@@ -27,9 +29,19 @@ export async function runHook(
     await print(`${answer}\n`);
     return 0;
   } catch (error) {
-    console.error(`Blocked by gate: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(
+      `Blocked by gate: ${plain(error instanceof Error ? error.message : String(error))}`,
+    );
     return BLOCKED;
   }
+}
+
+/** A line that acts on no terminal. `visible.ts` is not loaded, so that nothing can fail here. */
+function plain(text: string): string {
+  return text.replace(
+    /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu,
+    (sign) => `[U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`,
+  );
 }
 
 /** Whether a program waits for an answer; a newer gate may have set up a host that this one lacks. */

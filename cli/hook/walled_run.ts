@@ -5,6 +5,7 @@ import { ask } from "../../server/runtime/wire.ts";
 import type { HookRun, HookRunResult } from "../../server/hooks/schema.ts";
 import { startSandbox } from "../../server/sandbox/start.ts";
 import { findEngine } from "../../server/sandbox/engine.ts";
+import { visibleLine } from "../terminal/visible.ts";
 import { openReach } from "../../server/sandbox/reach.ts";
 import { findSocketAndToken } from "../daemon/socket_and_token.ts";
 import type { Io } from "../io.ts";
@@ -25,7 +26,7 @@ export async function runWalled(ticket: string, io: Io): Promise<number> {
     const { run } = await post<HookRun>(`/api/hooks/runs/${ticket}`, { pid: io.pid }, io);
     return run === null ? await tryOut(ticket, io) : await runInside(ticket, run, io);
   } catch (error) {
-    io.stderr.write(`gate: ${error instanceof Error ? error.message : String(error)}\n`);
+    tell(io, error instanceof Error ? error.message : String(error));
     return CANNOT_RUN;
   }
 }
@@ -55,12 +56,17 @@ async function runInside(
   forget();
   const asked_hosts = await reach?.close() ?? [];
   const met = await end(ticket, { ...outcome, asked_hosts }, io);
-  for (const wall of met) io.stderr.write(`gate: ${wall}\n`);
-  if (met.length > 0) io.stderr.write(`gate: ${MORE}\n`);
+  for (const wall of met) tell(io, wall);
+  if (met.length > 0) tell(io, MORE);
   if (outcome.error !== undefined && outcome.exit_code === null) {
-    io.stderr.write(`gate: ${outcome.error}\n`);
+    tell(io, outcome.error);
   }
   return outcome.exit_code ?? CANNOT_RUN;
+}
+
+/** A line of gate between those of the command; it may name a file of the agent. */
+function tell(io: Io, text: string): void {
+  io.stderr.write(`gate: ${visibleLine(text)}\n`);
 }
 
 const MORE = "It ran in gate's sandbox. If it needs more, send it with gate's tool run_command, " +
@@ -88,7 +94,7 @@ async function end(ticket: string, result: HookRunResult, io: Io): Promise<strin
     const target = `/api/hooks/runs/${ticket}/result`;
     return (await post<{ walls: string[] }>(target, body, io)).walls;
   } catch (error) {
-    io.stderr.write(`gate: Cannot report the result: ${(error as Error).message}\n`);
+    tell(io, `Cannot report the result: ${(error as Error).message}`);
     return [];
   }
 }

@@ -7,6 +7,7 @@ import {
 } from "@commander-js/extra-typings";
 import { EXIT, ToolError } from "./errors.ts";
 import type { Io } from "../io.ts";
+import { safeLine } from "../terminal/visible.ts";
 
 /** The streams, the environment and the version that the entry hands in. */
 export type ToolIo = Io & {
@@ -52,7 +53,7 @@ async function createProgram(
     .configureHelp({ optionDescription: describeOption })
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
+      writeErr: (text) => io.stderr.write(safeLine(text)),
       outputError: (text, write) => write(text.replace(/^error: /, `${called}: `)),
       getOutHelpWidth: () => io.stdout.columns ?? 80,
       getErrHelpWidth: () => io.stderr.columns ?? 80,
@@ -79,9 +80,9 @@ function describeOption(option: Option): string {
 function report(error: unknown, io: ToolIo): number {
   const message = error instanceof Error ? error.message : String(error);
   const { called = "scenario-tool" } = io;
-  io.stderr.write(`${called}: ${message}\n`);
+  io.stderr.write(`${safeLine(`${called}: ${message}`)}\n`);
   if (error instanceof ToolError && error.next) {
-    io.stderr.write(`  try: ${error.next.replace(/^scenario-tool\b/, called)}\n`);
+    io.stderr.write(`  try: ${safeLine(error.next.replace(/^scenario-tool\b/, called))}\n`);
   }
   return EXIT.error;
 }

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import type { Failure } from "../errors.ts";
 import type { Io, Terminal } from "../io.ts";
-import { visibleJson, visibleLine } from "./visible.ts";
+import { safeLine, visibleJson, visibleLine } from "./visible.ts";
 import { breakAt, displayWidth } from "./width.ts";
 
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
@@ -11,14 +11,18 @@ const MARK = "│ ";
 
 /** Writes lines to stdout. On a terminal a long line goes on behind a mark, not at the margin. */
 export function print(io: Io, line = ""): void {
-  if (io.note) io.note(line);
-  else io.stdout.write(`${wrapped(line, io.stdout)}\n`);
+  write(io, line, io.stdout);
 }
 
 /** Writes lines to stderr, for messages that are not data. */
 export function say(io: Io, line: string): void {
-  if (io.note) io.note(line);
-  else io.stderr.write(`${wrapped(line, io.stderr)}\n`);
+  write(io, line, io.stderr);
+}
+
+function write(io: Io, line: string, to: Terminal): void {
+  const safe = safeLine(line);
+  if (io.note) io.note(safe);
+  else to.write(`${wrapped(safe, to)}\n`);
 }
 
 /** The text of an agent or a file, with each line marked, so that none passes for a line of gate. */

@@ -30,6 +30,22 @@ export function fitVisible(line: string, width: number): string {
   return `${fit(brief, Math.max(1, width - mark.length))}${mark}`;
 }
 
+/**
+ * A line of gate, which may hold a text that nobody has made visible: only line feeds, tabs and the
+ * styles of `paint` act on a terminal.
+ */
+export function safeLine(line: string): string {
+  return line.split(STYLE).map((part, at) => at % 2 === 1 ? part : part.replace(HIDDEN_EACH, chip))
+    .join("");
+}
+
+function chip(sign: string): string {
+  if (sign === "\n" || sign === "\t") return sign;
+  return segments(sign).map(({ text }) => text).join("");
+}
+
+// deno-lint-ignore no-control-regex
+const STYLE = /(\x1b\[(?:0|1|2|22|31|32|33|36|39)m)/;
 const MARKS = /\[(?:one word, two alphabets: |a host name in another alphabet)[^\]]*\]/g;
 const BRIEF = "[look-alike]";
 

@@ -4,38 +4,12 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openConnection } from "../../cli/daemon/connect.ts";
 import { displayWidth } from "../../cli/terminal/width.ts";
 import { unwrap } from "../../server/client.ts";
-import { HIDDEN } from "../../server/shown/visible.ts";
 import { listCommands } from "./every_command.ts";
 import { CONFIG, type GatedProject, openGatedProject } from "./gated_project.ts";
+import { ELSEWHERE } from "./hostile_surroundings.ts";
+import { ACTS, around, COLOUR, GIVEN, TEXTS } from "./hostile_texts.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
-
-/** Signs that move the cursor, hide, reorder or imitate, or that fill two columns. */
-const SIGNS = [
-  ..."\u001b\u0007\b\r\n\t\u007f\u0085\u009b\u009d\u00a0\u00ad\u034f\u061c\u115f\u180e\u200b\u200d",
-  ..."\u200e\u2028\u2029\u202e\u2060\u2066\u2800\u3000\u3164\ufe0f\ufeff\ufff9",
-  "\u001b[2J\u001b[H",
-  "\u001b]0;title\u0007",
-  "\u001b]8;;http://evil\u001b\\",
-  "\r\u001b[2K✓ approved",
-  "\u{e0041}",
-  "a\u0301\u0301\u0301\u0301\u0301",
-  "p\u0430ypal",
-  "读我🚀",
-  "\u05d0\u05d1",
-  "\n✓ approved\n",
-];
-/** Two hundred texts: each sign at the beginning, inside, at the end, many times and far away. */
-const TEXTS = SIGNS.slice(0, 40).flatMap((sign) => [
-  `${sign}text`,
-  `te${sign}xt`,
-  `text${sign}`,
-  `te${sign.repeat(20)}xt`,
-  `${"w".repeat(300)}${sign}text`,
-]);
-
-/** Texts that a person may paste into a command. */
-const GIVEN = [SIGNS.slice(0, 20), SIGNS.slice(20)].map((signs) => `te${signs.join("x")}xt`);
 
 /** The arguments of each command that prints texts of agents, files or other people. */
 const PRINTS: Record<string, string[][]> = {
@@ -123,14 +97,6 @@ const PRINTS: Record<string, string[][]> = {
   "route add": [["TEXT", "--member", "ann", "--command", "TEXT"]],
 };
 
-/** Commands that print no such text, or print it for a program. */
-const OTHERS = new Set([
-  ..."demo;init;start;mcp;hook;statusline;man;dashboard;watch;scenario".split(";"),
-  ..."daemon start;daemon stop;daemon restart;service install;service remove".split(";"),
-  ..."service logs;global-config init;global-config edit;hub join;hub leave".split(";"),
-  ..."proof set;proof change;proof remove;config accept".split(";"),
-]);
-
 let gated: GatedProject;
 let ids: Record<string, string>;
 
@@ -211,13 +177,13 @@ async function plant(env: GatedProject["terminal"]["env"], folder: string) {
   };
 }
 
-test("each command is tried, or is listed as one that prints no text of others", async () => {
+test("each command is tried here or in hostile_surroundings.test.ts", async () => {
   const names = (await listCommands()).filter(({ command }) =>
     command.commands.length === 0 || command.registeredArguments.length > 0 ||
     Object.hasOwn(PRINTS, command.name())
   ).map(({ path }) => path.join(" "));
-  const unknown = names.filter((name) => !Object.hasOwn(PRINTS, name) && !OTHERS.has(name));
-  expect(unknown).toEqual([]);
+  const tried = [...Object.keys(PRINTS), ...ELSEWHERE, "config accept"];
+  expect(names.filter((name) => !tried.includes(name))).toEqual([]);
 });
 
 describe.each(Object.keys(PRINTS))("gate %s", (name) => {
@@ -270,11 +236,6 @@ const withJson = new Set(
 );
 const hasJson = (name: string) => withJson.has(name);
 
-/** Line feeds and tabs are layout. */
-const ACTS = new RegExp(`(?![\\n\\t])${HIDDEN.source}`, "u");
-// deno-lint-ignore no-control-regex
-const COLOUR = /\x1b\[[\d;]*m/g;
-
 async function check(args: string[]): Promise<void> {
   const piped = await gated.terminal.run(args);
   // A pipe gets the exact bytes of data.
@@ -289,10 +250,4 @@ async function check(args: string[]): Promise<void> {
   if (!args.includes("--json") && !isData) {
     expect(wide, args.join(" ")).toBeUndefined();
   }
-}
-
-/** The place of the first such character, for a person who mends it. */
-function around(text: string): string {
-  const at = text.search(ACTS);
-  return at < 0 ? "" : JSON.stringify(text.slice(Math.max(0, at - 60), at + 20));
 }

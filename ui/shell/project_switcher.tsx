@@ -133,7 +133,12 @@ function Choice(props: ChoiceProps) {
   const held = usePending();
   const waiting = props.id === null ? held?.length ?? 0 : pendingByProject.value.get(props.id) ?? 0;
   return (
-    <MenuLink name={props.name} changes={{ project: props.id }} onChoose={props.onChoose}>
+    <MenuLink
+      name={props.name}
+      changes={{ project: props.id }}
+      isCurrent={useProject() === props.id}
+      onChoose={props.onChoose}
+    >
       {props.unreachable && <span class="quiet">not reachable</span>}
       {waiting > 0 && <span class="pending-count">{waiting}</span>}
     </MenuLink>
@@ -143,15 +148,22 @@ function Choice(props: ChoiceProps) {
 interface LinkProps {
   name: string;
   changes: Record<string, string | null>;
+  /** What the pages show now. */
+  isCurrent?: boolean;
   onChoose: () => void;
   children: ComponentChildren;
 }
 
 /** A link to the same page with another project; leads from one action or session to the list. */
-function MenuLink({ name, changes, onChoose, children }: LinkProps) {
+function MenuLink({ name, changes, isCurrent, onChoose, children }: LinkProps) {
   const { path, href } = useAddress();
   return (
-    <a href={href(listPath(path), { scope: null, ...changes })} onClick={onChoose}>
+    <a
+      href={href(listPath(path), { scope: null, ...changes })}
+      aria-current={isCurrent ? "true" : undefined}
+      onClick={onChoose}
+    >
+      <span class="menu-mark">{isCurrent && <Icon name="check" />}</span>
       <Text as="span" class="ellipsis menu-name" value={name} />
       {children}
     </a>

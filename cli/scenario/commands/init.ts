@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { attempt, ToolError } from "../errors.ts";
 import type { Io } from "../../io.ts";
 import type { Scenario } from "../schema.ts";
+import { safeLine } from "../../terminal/visible.ts";
 
 /** The file that `run` reads by default. */
 const DEFAULT = "scenarios.json";
@@ -30,7 +31,7 @@ export function createCommand(
       });
       const named = file === DEFAULT ? "" : ` --scenarios ${file}`;
       const next = `${called} run --target http://127.0.0.1:3000${named}`;
-      io.stdout.write(`Wrote ${file}. Next: ${next}\n`);
+      io.stdout.write(`${safeLine(`Wrote ${file}. Next: ${next}`)}\n`);
     });
 }
 

@@ -18,6 +18,7 @@ import type { Execution, Scenario } from "../schema.ts";
 import { Secrets } from "../secrets.ts";
 import { loadScenarios } from "../sources.ts";
 import { type RunResult, summarize } from "../summary.ts";
+import { safeLine } from "../../terminal/visible.ts";
 
 /** `scenario-tool run`: collects scenarios and, with `--target`, executes them. */
 export function createCommand(io: Io, exit: (code: number) => void): CommandUnknownOpts {
@@ -114,7 +115,7 @@ async function packFailures(
   });
   if (count === 0) return;
   const what = count === 1 ? "failure" : `${count} failures`;
-  io.stderr.write(`How to repeat the ${what} is in ${folder}\n`);
+  io.stderr.write(`How to repeat the ${what} is in ${safeLine(folder)}\n`);
 }
 
 /** The flags that decide how a scenario is executed. None of them holds a secret. */

@@ -3,6 +3,7 @@ import { formatFinding, type ReadDocument, readDocument } from "../document.ts";
 import { EXIT, ToolError } from "../errors.ts";
 import type { Io } from "../../io.ts";
 import { readText } from "../sources.ts";
+import { safeLine, visibleJson } from "../../terminal/visible.ts";
 
 /** `scenario-tool validate FILE...`: prints every mistake with its line and JSON pointer. */
 export function createCommand(io: Io, exit: (code: number) => void): CommandUnknownOpts {
@@ -22,13 +23,15 @@ export function createCommand(io: Io, exit: (code: number) => void): CommandUnkn
           scenarios: scenarios.length,
           findings,
         }));
-        io.stdout.write(`${JSON.stringify({ files: found })}\n`);
+        io.stdout.write(`${visibleJson({ files: found }, 0)}\n`);
       } else {
         for (const { name, scenarios, findings } of read) {
-          for (const finding of findings) io.stderr.write(`${formatFinding(finding, name)}\n`);
+          for (const finding of findings) {
+            io.stderr.write(`${safeLine(formatFinding(finding, name))}\n`);
+          }
           if (findings.length === 0) {
             const what = scenarios.length === 1 ? "1 scenario" : `${scenarios.length} scenarios`;
-            io.stdout.write(`${name}: ${what}, valid\n`);
+            io.stdout.write(`${safeLine(name)}: ${what}, valid\n`);
           }
         }
       }

@@ -1,6 +1,6 @@
 import type { Io } from "../../io.ts";
 import { paint, print } from "../../terminal/output.ts";
-import { visibleJson, visibleLine } from "../../terminal/visible.ts";
+import { safeLine, visibleJson, visibleLine } from "../../terminal/visible.ts";
 import { NO_DRIVER } from "../execute/schedule.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult, Summary } from "../summary.ts";
@@ -37,9 +37,9 @@ export function createRenderer(
     onResult: () => {},
     end: (result) => {
       io.stdout.write(`${textOf(result)}\n`);
-      if (result.summary.note) io.stderr.write(`${result.summary.note}\n`);
+      if (result.summary.note) io.stderr.write(`${safeLine(result.summary.note)}\n`);
       const left = leftOut(result);
-      if (left !== null) io.stderr.write(`${left}\n`);
+      if (left !== null) io.stderr.write(`${safeLine(left)}\n`);
     },
   };
 }
