@@ -6,10 +6,14 @@ import { AGENTS } from "./every_action/agents.ts";
 import type { Deed } from "./every_action/deed.ts";
 import { Scene } from "./every_action/deed.ts";
 import { listControls } from "./every_action/controls.ts";
+import { CARDS } from "./every_action/cards.ts";
 import { DETAILS } from "./every_action/details.ts";
+import { EMPTY, LOST } from "./every_action/homes.ts";
+import { LONG_LISTS } from "./every_action/long_lists.ts";
+import { REMEDIATION } from "./every_action/remediation.ts";
+import { SETTINGS } from "./every_action/settings.ts";
 import { keyboardOf, mouseOf } from "./every_action/hand.ts";
 import { PASSKEY, TEAM_KEYS } from "./every_action/keys.ts";
-import { EMPTY, LOST, MORE } from "./every_action/more.ts";
 import { PROOF } from "./every_action/proof.ts";
 import { QUEUE } from "./every_action/queue.ts";
 import { RECORDS } from "./every_action/records.ts";
@@ -24,7 +28,17 @@ const MANY_RULES: Policies = {
   maxDenialsPerSession: 100,
   blockedPaths: Array.from({ length: 20 }, (_, at) => `private-${at}/**`),
 };
-const DEEDS: Deed[] = [...QUEUE, ...DETAILS, ...RECORDS, ...ROOMS, ...AGENTS, ...MORE];
+const DEEDS: Deed[] = [
+  ...QUEUE,
+  ...DETAILS,
+  ...CARDS,
+  ...RECORDS,
+  ...ROOMS,
+  ...LONG_LISTS,
+  ...AGENTS,
+  ...REMEDIATION,
+  ...SETTINGS,
+];
 const OWN_STAGE: Deed[] = [...SANDBOX, ...PROOF, ...TEAM_KEYS, ...PASSKEY, ...EMPTY, ...LOST];
 
 test("each control and key of the dashboard is in the table", () => {
