@@ -17,6 +17,7 @@ import { readSmallFile } from "../../server/runtime/small_file.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { type Place, readDaemonFile } from "../place.ts";
+import { DISK_THREADS } from "./disk_threads.ts";
 
 export interface Launching<T> {
   place: Place;
@@ -87,7 +88,7 @@ function startChild({ place, around, args }: Launching<unknown>): Child {
   const child = spawn(self.command, [...self.args, "daemon", "run", ...args], {
     detached: true,
     cwd: place.home,
-    env: { ...around.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,
+    env: { ...DISK_THREADS, ...around.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,
     stdio: ["ignore", fd, fd],
   });
   child.on("error", () => ended = -1);

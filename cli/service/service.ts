@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import { selfCommand } from "../../server/runtime/self.ts";
+import { DISK_THREADS } from "../daemon/disk_threads.ts";
 import { CliError } from "../errors.ts";
 import { backUp, openConfig, saveConfig } from "../hosts/edit/config_file.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
@@ -75,7 +76,8 @@ export async function stateOf({ manager }: Service): Promise<ServiceState> {
 function programOf(io: Io): Program {
   const place = placeOf(io);
   const { command, args } = selfCommand();
-  return { command, args, env: launchOf(machineOf(io), place).env, home: place.home };
+  const env = { ...launchOf(machineOf(io), place).env, ...DISK_THREADS };
+  return { command, args, env, home: place.home };
 }
 
 function managerOf(machine: Machine): ServiceManager {

@@ -40,6 +40,20 @@ test("start, status, restart, logs and stop work, and start and stop can be repe
   expect(await world.run(["daemon", "status"])).toMatchObject({ code: 1 });
 });
 
+test.runIf(process.platform === "linux")(
+  "a daemon in the background starts with threads for the disk, or with those that its user wants",
+  async () => {
+    const startedWith = async () => {
+      must(await world.run(["daemon", "restart"]));
+      const environment = readFileSync(`/proc/${await world.daemonPid()}/environ`, "utf8");
+      return /^UV_THREADPOOL_SIZE=(.*)$/m.exec(environment.replaceAll("\0", "\n"))?.[1];
+    };
+    expect(await startedWith()).toBe("8");
+    world.env.UV_THREADPOOL_SIZE = "3";
+    expect(await startedWith()).toBe("3");
+  },
+);
+
 test("fifty concurrent starts all succeed and start one daemon", async () => {
   const ended = await Promise.all(
     Array.from({ length: 50 }, () => world.run(["daemon", "start"])),

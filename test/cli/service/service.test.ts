@@ -65,7 +65,10 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     ]);
     expect(await json("daemon", "status", "--json")).toMatchObject({ pid: installed.pid });
     const { Service } = parseUnit(readFileSync(unit, "utf8"));
-    expect(Service!.Environment!.map(variableOf)).toEqual([["GATE_PORT", terminal.env.GATE_PORT]]);
+    expect(Service!.Environment!.map(variableOf)).toEqual([["GATE_PORT", terminal.env.GATE_PORT], [
+      "UV_THREADPOOL_SIZE",
+      "8",
+    ]]);
 
     const again = await json("service", "install", "--json");
     expect(again).toMatchObject({ outcome: "unchanged", pid: installed.pid });
