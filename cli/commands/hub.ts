@@ -1,7 +1,8 @@
 import { Command } from "@commander-js/extra-typings";
-import { unwrap } from "../../server/client.ts";
+import { type Client, unwrap } from "../../server/client.ts";
 import type { MovedLedger, SharingMachine, StorageView } from "../../server/projects/schema.ts";
-import { connect } from "../daemon/connect.ts";
+import { acceptChanges, openChanges, showChange } from "../config/accept.ts";
+import { connect, scopedClient } from "../daemon/connect.ts";
 import { CliError } from "../errors.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
@@ -36,11 +37,13 @@ export function createCommand(io: Io) {
     .option("--json", "print JSON")
     .addHelpText("after", JOIN_HELP)
     .action(async ({ project, shared, json, passphraseStdin }) => {
-      const { client } = await openReview(io, { passphraseStdin });
-      const param = { id: await chooseProject(io, client, project) };
-      announceMove(io, param.id, "to", await unwrap(client.api.hub.storage.$get()));
-      const query = shared ? { shared: "true" as const } : {};
-      const moved = await unwrap(client.api.hub.projects[":id"].server.$put({ param, query }));
+      const connection = await openReview(io, { passphraseStdin });
+      const { client } = connection;
+      const id = await chooseProject(io, client, project);
+      announceMove(io, id, "to", await unwrap(client.api.hub.storage.$get()));
+      const moved = shared
+        ? await joinShared(io, scopedClient(connection, id), { id, json })
+        : await unwrap(client.api.hub.projects[":id"].server.$put({ param: { id }, query: {} }));
       conclude(io, moved, json);
     });
   hub.command("leave")
@@ -61,12 +64,42 @@ export function createCommand(io: Io) {
   return hub;
 }
 
+/**
+ * Joins the ledger of other machines. A home without keys takes over theirs at the first attempt. Then
+ * its person accepts the waiting configs with one of them, which the second attempt requires.
+ */
+async function joinShared(
+  io: Io,
+  client: Client,
+  { id, json }: { id: string; json: true | undefined },
+): Promise<MovedLedger> {
+  const { hub, proof, config } = client.api;
+  const join = () =>
+    unwrap(hub.projects[":id"].server.$put({ param: { id }, query: { shared: "true" } }));
+  const before = await unwrap(proof.$get());
+  try {
+    return await join();
+  } catch (error) {
+    const { enrolled } = await unwrap(proof.$get());
+    const hasNewKeys = before.enrolled.length === 0 && enrolled.length > 0;
+    const changes = hasNewKeys ? openChanges(await unwrap(config.$get())) : [];
+    if (changes.length === 0) throw error;
+    say(
+      io,
+      "This home has the keys of the other machines now. Prove these configs with one of them:",
+    );
+    if (!json) { for (const change of changes) showChange(io, change); }
+    await acceptChanges(io, client, changes);
+    return await join();
+  }
+}
+
 const JOIN_HELP = `
 With --shared the home takes over the keys of the other machines, so it must have none of its own.
 On the joining machine, begin with an empty home (GATE_HOME, or the old one moved away):
   1. gate global-config init and gate global-config edit, before the daemon's first start
-  2. gate init in the project, and gate hub join --shared, which takes over the keys
-  3. gate config accept with the passphrase of the other machines, and gate hub join --shared again
+  2. gate init in the project, without gate proof set
+  3. gate hub join --shared with the passphrase of the other machines, which also accepts the configs
 ${examples("gate hub join", "gate hub join --shared --project web")}`;
 
 const HELP = `

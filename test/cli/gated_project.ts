@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { openConnection } from "../../cli/daemon/connect.ts";
@@ -34,10 +34,21 @@ export interface GatedProject {
   close(): Promise<void>;
 }
 
-/** @param proof `none` leaves the home as a new user finds it; by default the token decides */
-export async function openGatedProject(proof: "token" | "none" = "token"): Promise<GatedProject> {
+/**
+ * @param proof `none` leaves the home as a new user finds it; by default the token decides
+ * @param config the global config from before the first start; null without one
+ */
+export async function openGatedProject(
+  proof: "token" | "none" = "token",
+  config: object | null = null,
+): Promise<GatedProject> {
   const terminal = await createTerminal();
-  if (proof === "token") decideByToken(join(terminal.folder, ".gate"));
+  const home = join(terminal.folder, ".gate");
+  if (proof === "token") decideByToken(home);
+  if (config !== null) {
+    mkdirSync(home, { recursive: true, mode: 0o700 });
+    writeFileSync(join(home, "config.json"), JSON.stringify(config));
+  }
   const folder = join(terminal.folder, "project");
   writeFileSync(join(folder, "gate.config.json"), JSON.stringify(CONFIG));
   const good = async (...args: string[]) => {

@@ -56,3 +56,33 @@ test("a person moves a ledger to the server of the config, and back", async () =
   expect((await gated.good("audit", "verify")).stdout).toContain("✓");
   expect(gated.onDisk("src/a.txt")).toBe("two\n");
 });
+
+test("a home without keys joins a shared ledger with one command and one passphrase", async () => {
+  const server = await startSqlServer(createTempFolder("sqld"));
+  const input = "correct horse battery\n";
+  const open = async () => {
+    const gated = await openGatedProject("none", { storage: { url: server.url } });
+    onTestFinished(() => gated.close());
+    const run = (args: string[], typed = input) =>
+      gated.terminal.run([...args, "--passphrase-stdin"], { input: typed });
+    return { ...gated, run };
+  };
+  const first = await open();
+  for (const args of [["proof", "set"], ["config", "accept"], ["hub", "join"]]) {
+    expect(await first.run(args), args.join(" ")).toMatchObject({ code: 0 });
+  }
+
+  const second = await open();
+  const joinShared = ["hub", "join", "--shared"];
+  const wrong = await second.run(joinShared, "another one\n");
+  expect(wrong).toMatchObject({ code: 1, stdout: expect.not.stringContaining("shared with") });
+  // The keys are here now, so a second attempt needs the configs accepted, as its error says.
+  expect((await second.run(joinShared)).stderr).toContain("try: gate config accept");
+
+  const third = await open();
+  const joined = await third.run(joinShared);
+  expect(joined).toMatchObject({ code: 0, stdout: expect.stringMatching(/shared with/) });
+  expect(joined.stderr).toContain("Prove these configs with one of them");
+  expect(joined.stdout).toMatch(/storage.*\(waits\)/);
+  expect((await third.good("audit", "verify")).stdout).toContain("✓ web");
+});
