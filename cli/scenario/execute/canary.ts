@@ -1,12 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, Scenario } from "../schema.ts";
 import type { ExecuteOptions } from "./execute.ts";
-import { type HttpExchange, type HttpRequest, isSuccess, REFUSED, sendRequest } from "./http.ts";
+import {
+  CUT_OFF,
+  type HttpExchange,
+  type HttpRequest,
+  isSuccess,
+  REFUSED,
+  RESET,
+  sendRequest,
+} from "./http.ts";
 import { isReading } from "./lane.ts";
 import { requestOf } from "./request.ts";
 
-/** A plain GET that a healthy target answered with a 2xx. */
-interface Model {
+/** A plain GET that a healthy target answered with a 2xx. The canary repeats it. */
+interface Probe {
   /** The scenario that it was learned from. */
   id: string;
   request: HttpRequest;
@@ -16,11 +24,11 @@ interface Model {
   isProven: boolean;
 }
 
-/** How long a target that takes no connections may need to be started again. */
+/** How long a supervisor may take to restart a target that accepts no connections. */
 const RESTART_MS = 5_000;
 const PAUSE_MS = 100;
-/** At most this many models are remembered. */
-const MODELS = 5;
+/** The most probes that are remembered. */
+const MOST_PROBES = 5;
 
 /**
  * Repeats a request that was answered well after every scenario that may damage the target. When
@@ -28,12 +36,12 @@ const MODELS = 5;
  */
 export class Canary {
   readonly #options: ExecuteOptions;
-  /** The first one is asked; requests with a login come first. */
-  #models: Model[] = [];
+  /** The canary sends the first one; requests with a login come first. */
+  #probes: Probe[] = [];
   #brokenBy: string | null = null;
   #loggedOutBy: string | null = null;
   /** The latest scenario that was sent and ended. */
-  #last: string | null = null;
+  #lastSent: string | null = null;
   /** Scenarios in flight: reading requests run in parallel. */
   readonly #running = new Set<string>();
 
@@ -43,20 +51,21 @@ export class Canary {
 
   /** Executes a scenario. Returns its result, with the blame added if it broke the target. */
   async watch(scenario: Scenario, execute: () => Promise<Execution>): Promise<Execution> {
-    if (scenario.exec?.mode !== "cli" && !isReading(scenario)) await this.#prove();
+    if (scenario.exec?.mode !== "cli" && !isReading(scenario)) await this.#proveFirstProbe();
     this.#running.add(scenario.scenario_id);
     try {
       let execution = await execute();
-      // Nothing was sent, so the scenario is not why the target takes no connections.
-      if (!this.#brokenBy && neverSent(execution)) {
-        if (await this.#comesBack()) execution = await execute();
-        else if (this.#endedBefore()) return this.#gone(execution);
-      } else if (!this.#brokenBy && wasCutOff(execution) && await this.#comesBack()) {
-        // The one before may have stopped the target only now; a second time it is this one.
+      // Nothing was sent, so this scenario is not the reason why the target refuses connections.
+      if (!this.#brokenBy && wasRefused(execution)) {
+        if (await this.#connectsAgain()) execution = await execute();
+        else if (this.#isPreviousToBlame()) return this.#blamePrevious(execution);
+      } else if (!this.#brokenBy && wasCutOff(execution) && await this.#connectsAgain()) {
+        // The scenario before may have stopped the target only now. If the connection breaks a
+        // second time, this scenario is the cause.
         execution = await execute();
       }
       const judged = await this.#judge(scenario, execution);
-      if (!neverSent(execution)) this.#last = scenario.scenario_id;
+      if (!wasRefused(execution)) this.#lastSent = scenario.scenario_id;
       return judged;
     } finally {
       this.#running.delete(scenario.scenario_id);
@@ -67,100 +76,100 @@ export class Canary {
     if (scenario.exec?.mode === "cli" || execution.status === "skipped") return execution;
     if (this.#brokenBy) return afterDamage(execution, this.#brokenBy);
     if (this.#loggedOutBy) return afterLogout(scenario, execution, this.#loggedOutBy);
-    this.#learn(scenario, execution);
+    this.#rememberProbe(scenario, execution);
     if (isReading(scenario) && execution.status === "passed") return execution;
-    const asked = await this.#ask();
+    const probed = await this.#sendProbes();
     // Another worker may have found the damage meanwhile.
     if (this.#brokenBy) return afterDamage(execution, this.#brokenBy);
-    if (!asked) return execution;
-    if (asked.exchange.error === REFUSED && await this.#isBack(asked.model)) {
-      return this.#stopped(execution);
+    if (!probed) return execution;
+    if (probed.exchange.error === REFUSED && await this.#answersAgain(probed.probe)) {
+      return this.#blameForRestart(execution);
     }
-    if (fails(asked.exchange)) return this.#blame(execution, asked.model.request);
-    const isRefused = asked.exchange.status === 401 || asked.exchange.status === 403;
-    if (!asked.model.isLoggedIn || !isRefused) return execution;
+    if (fails(probed.exchange)) return this.#blameForDamage(execution, probed.probe.request);
+    const isRefused = probed.exchange.status === 401 || probed.exchange.status === 403;
+    if (!probed.probe.isLoggedIn || !isRefused) return execution;
     this.#loggedOutBy = scenario.scenario_id;
     return { ...execution, reason: `${execution.reason}; it ended the login of this run` };
   }
 
   /** Learns only from a GET that passed with a complete 2xx answer. */
-  #learn({ exec, ...scenario }: Scenario, execution: Execution): void {
+  #rememberProbe({ exec, ...scenario }: Scenario, execution: Execution): void {
     const { status, error = null } = responseOf(execution);
     const isWhole = execution.status === "passed" && error === null;
-    // One that changes data would change it with every question.
+    // A GET that changes data would change it with every probe.
     if (exec?.method !== "GET" || scenario.changes || !isWhole || !isSuccess(status)) return;
     const isLoggedIn = exec.presumes?.includes("login") ?? false;
     const request = requestOf({ ...scenario, exec }, this.#options);
-    const model = { id: scenario.scenario_id, request, isLoggedIn, isProven: false };
-    const [same, others] = partition(this.#models, (one) => one.isLoggedIn === isLoggedIn);
-    // Readings end in any order, and every run must ask the same ones.
+    const probe = { id: scenario.scenario_id, request, isLoggedIn, isProven: false };
+    const [same, others] = partition(this.#probes, (one) => one.isLoggedIn === isLoggedIn);
+    // Parallel reads end in any order, but every run must keep the same probes.
     const isParallel = isReading({ ...scenario, exec });
-    const all = isParallel ? [...same, model].sort(byId) : [...same, model];
-    const kept = all.slice(0, isLoggedIn ? 1 : MODELS);
-    this.#models = isLoggedIn ? [...kept, ...others] : [...others, ...kept];
+    const all = isParallel ? [...same, probe].sort(byId) : [...same, probe];
+    const kept = all.slice(0, isLoggedIn ? 1 : MOST_PROBES);
+    this.#probes = isLoggedIn ? [...kept, ...others] : [...others, ...kept];
   }
 
-  /** Asks once before a risky scenario and forgets the models that already fail by themselves. */
-  async #prove(): Promise<void> {
-    while (!this.#brokenBy && this.#models[0]?.isProven === false) {
-      const model = this.#models[0];
-      const { status, error } = await this.#send(model);
-      model.isProven = error === null && isSuccess(status);
-      if (!model.isProven) this.#forget(model);
+  /** Sends the first probe once before a risky scenario; forgets probes that fail by themselves. */
+  async #proveFirstProbe(): Promise<void> {
+    while (!this.#brokenBy && this.#probes[0]?.isProven === false) {
+      const probe = this.#probes[0];
+      const { status, error } = await this.#send(probe);
+      probe.isProven = error === null && isSuccess(status);
+      if (!probe.isProven) this.#forget(probe);
     }
   }
 
   /**
-   * Returns the first answer that tells how the target is. A failure tells it only if the model
-   * was proven, a second model fails too, or the target takes no connections at all.
+   * Returns the first answer that shows the state of the target; null without one. A failure shows
+   * damage only if the probe was proven, a second probe fails too, or no connection is accepted.
    */
-  async #ask(): Promise<{ model: Model; exchange: HttpExchange } | null> {
+  async #sendProbes(): Promise<{ probe: Probe; exchange: HttpExchange } | null> {
     let failures = 0;
-    while (this.#models[0]) {
-      const model = this.#models[0];
-      let exchange = await this.#send(model);
+    while (this.#probes[0]) {
+      const probe = this.#probes[0];
+      let exchange = await this.#send(probe);
       // A failure that does not repeat is not lasting damage.
-      if (fails(exchange)) exchange = await this.#send(model);
+      if (fails(exchange)) exchange = await this.#send(probe);
       failures += fails(exchange) ? 1 : 0;
       const isDown = exchange.error === REFUSED;
-      if (!fails(exchange) || model.isProven || failures > 1 || isDown) {
-        model.isProven ||= !fails(exchange);
-        return { model, exchange };
+      if (!fails(exchange) || probe.isProven || failures > 1 || isDown) {
+        probe.isProven ||= !fails(exchange);
+        return { probe, exchange };
       }
-      this.#forget(model);
+      this.#forget(probe);
     }
     return null;
   }
 
-  #send({ request }: Model): Promise<HttpExchange> {
+  #send({ request }: Probe): Promise<HttpExchange> {
     return sendRequest(this.#options.target, request, this.#options);
   }
 
-  /** True when the target takes connections again soon, as one that is supervised does. */
-  async #isBack(model: Model): Promise<boolean> {
+  /** True when the probe succeeds within RESTART_MS, because a supervisor restarted the target. */
+  async #answersAgain(probe: Probe): Promise<boolean> {
     const end = performance.now() + RESTART_MS;
     while (performance.now() < end) {
       await sleep(PAUSE_MS);
-      if (!fails(await this.#send(model))) return true;
+      if (!fails(await this.#send(probe))) return true;
     }
     return false;
   }
 
-  /** True when the target takes connections again soon. */
-  async #comesBack(): Promise<boolean> {
+  /** True when the target accepts connections within RESTART_MS. */
+  async #connectsAgain(): Promise<boolean> {
     const { target } = this.#options;
     const end = performance.now() + RESTART_MS;
     while (performance.now() < end) {
       const get = { method: "GET", path: "/", headers: {} };
       const { error } = await sendRequest(target, get, this.#options);
-      // One that still ends may reset connections, and refuses the next.
+      // A target that is ending may reset this connection and refuse the next.
       if (error === null) return true;
       await sleep(PAUSE_MS);
     }
     return false;
   }
 
-  #stopped(execution: Execution): Execution {
+  #blameForRestart(execution: Execution): Execution {
     const suspects = [...this.#running].sort();
     const who = suspects.length === 1 ? "it" : `one of ${suspects.join(", ")}`;
     return {
@@ -171,26 +180,26 @@ export class Canary {
     };
   }
 
-  /** True when the target can only have ended through the scenario before this one. */
-  #endedBefore(): boolean {
-    return this.#brokenBy === null && this.#last !== null && this.#running.size === 1;
+  /** True when only the scenario before this one can have stopped the target. */
+  #isPreviousToBlame(): boolean {
+    return this.#brokenBy === null && this.#lastSent !== null && this.#running.size === 1;
   }
 
-  /** Blames the scenario before. It has its result already, so the one that met this fails. */
-  #gone(execution: Execution): Execution {
-    this.#brokenBy = this.#last;
+  /** Blames the scenario before. That one has its result already, so this one fails instead. */
+  #blamePrevious(execution: Execution): Execution {
+    this.#brokenBy = this.#lastSent;
     return {
       ...execution,
-      reason: `${execution.reason}; ${this.#last} had left the target broken`,
-      evidence: { ...execution.evidence, after_damage_by: this.#last },
+      reason: `${execution.reason}; ${this.#lastSent} had left the target broken`,
+      evidence: { ...execution.evidence, after_damage_by: this.#lastSent },
     };
   }
 
-  #forget(model: Model): void {
-    this.#models = this.#models.filter((one) => one !== model);
+  #forget(probe: Probe): void {
+    this.#probes = this.#probes.filter((one) => one !== probe);
   }
 
-  #blame(execution: Execution, { method, path }: HttpRequest): Execution {
+  #blameForDamage(execution: Execution, { method, path }: HttpRequest): Execution {
     const suspects = [...this.#running].sort();
     const alone = suspects.length === 1;
     this.#brokenBy = alone ? execution.scenario_id : `one of ${suspects.join(", ")}`;
@@ -205,7 +214,7 @@ export class Canary {
   }
 }
 
-function byId(one: Model, other: Model): number {
+function byId(one: Probe, other: Probe): number {
   return one.id < other.id ? -1 : 1;
 }
 
@@ -221,22 +230,35 @@ function afterLogout({ exec }: Scenario, execution: Execution, culprit: string):
   return { ...execution, status: "inconclusive", reason };
 }
 
-/** A failure on a broken target names the culprit. One that was never sent shows nothing. */
+/** A failure on a broken target names the culprit. A refused connection shows nothing. */
 function afterDamage(execution: Execution, culprit: string): Execution {
   const blamed = { evidence: { ...execution.evidence, after_damage_by: culprit } };
   if (execution.status !== "failed") return { ...execution, ...blamed };
   const reason = `${execution.reason}; ${culprit} had left the target broken`;
-  const status = neverSent(execution) ? "inconclusive" : "failed";
+  const status = wasRefused(execution) ? "inconclusive" : "failed";
   return { ...execution, ...blamed, status, reason };
 }
 
-function neverSent({ status, reason }: Execution): boolean {
-  return status === "failed" && reason.includes(REFUSED);
+/** True for a failure of which the target refused every connection, so that nothing was sent. */
+function wasRefused(execution: Execution): boolean {
+  const errors = errorsOf(execution);
+  return execution.status === "failed" && errors.length > 0 &&
+    errors.every((error) => error === REFUSED);
 }
 
-function wasCutOff({ status, reason }: Execution): boolean {
-  return status === "failed" && /the connection was reset|the answer was cut off/.test(reason);
+/** True for a failure whose last connection the target broke off. */
+function wasCutOff(execution: Execution): boolean {
+  const last = errorsOf(execution).at(-1);
+  return execution.status === "failed" && (last === RESET || last === CUT_OFF);
 }
+
+/** The transport error of each request of a scenario, in their order; null for an answered one. */
+function errorsOf({ evidence }: Execution): (string | null)[] {
+  const { response, ledger = [] } = evidence as { response?: Sent; ledger?: Sent[] };
+  return (response ? [response] : ledger).map(({ error }) => error);
+}
+
+type Sent = Pick<HttpExchange, "error">;
 
 function responseOf({ evidence }: Execution): Partial<Pick<HttpExchange, "status" | "error">> {
   return (evidence.response as Partial<HttpExchange> | undefined) ?? {};

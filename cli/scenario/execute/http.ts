@@ -32,8 +32,12 @@ export interface HttpOptions {
   keep_bytes?: number;
 }
 
-/** The `error` of an exchange with a target that takes no connections. */
+/** The `error` of an exchange with a target that accepts no connections. */
 export const REFUSED = "the connection was refused";
+/** The `error` of an exchange whose connection the target reset. */
+export const RESET = "the connection was reset before the answer was whole";
+/** The `error` of an exchange whose connection ended in the middle of the body. */
+export const CUT_OFF = "the answer was cut off";
 
 /** How much of a body is kept, and how much is read before the socket is closed. */
 const KEPT_BYTES = 64 * 1024;
@@ -166,7 +170,7 @@ function collect(
   });
   message.on("end", () => end(null));
   message.on("error", (error) => end(transportError(error)));
-  message.on("close", () => end(message.complete ? null : "the answer was cut off"));
+  message.on("close", () => end(message.complete ? null : CUT_OFF));
 }
 
 /** True for a 2xx. */
@@ -201,7 +205,7 @@ function takeHead(message: IncomingMessage, answer: HttpExchange): void {
 function transportError(error: NodeJS.ErrnoException): string {
   const known: Record<string, string> = {
     ECONNREFUSED: REFUSED,
-    ECONNRESET: "the connection was reset before the answer was whole",
+    ECONNRESET: RESET,
     EPIPE: "the connection was closed while the request was being sent",
     ENOTFOUND: "the host name is unknown",
     ETIMEDOUT: "the connection timed out",

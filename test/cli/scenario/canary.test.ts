@@ -154,6 +154,25 @@ describe("the scenario that broke the target is named", () => {
     });
   });
 
+  test("a request that fails and ends the target, so that its effect cannot be read", async () => {
+    const { url, server } = await serve((request, response) => {
+      if (request.url === "/end") {
+        response.statusCode = 500;
+        response.once("close", () => server.closeAllConnections());
+        server.close();
+      }
+      response.end("fine");
+    });
+    const end = { ...post("/end"), check: { path: "/a", expected_status: 200 } };
+    const all = await reasons(url, post("/a"), get("/a"), end);
+    expect(all[2]).toMatchObject({
+      status: "failed",
+      reason: expect.stringMatching(/Answered 500.*it left the target broken/),
+      evidence: { check: { why: "the connection was refused" } },
+    });
+    expect(all[2]!.evidence).not.toHaveProperty("after_damage_by");
+  });
+
   test("a request after whose good answer the target ends", async () => {
     const { url, server } = await serve((request, response) => {
       response.end("fine");
