@@ -68,11 +68,11 @@ export function identityOf(record: unknown): string {
   return JSON.stringify(id ?? record);
 }
 
-/** Members that nobody means to show to everybody. */
+/** Members that a service shows only to their owner. */
 const PRIVATE =
   /pass|secret|token|balance|card|iban|account|address|e-?mail|phone|amount|total|salary|payment|pin$/i;
 
-/** True for a record with a member that is nobody else's business. */
+/** True for a record with a member that a service shows only to its owner. */
 export function hasPrivateMember(record: string): boolean {
   return objectsOf(record).some((one) => Object.keys(one).some((name) => PRIVATE.test(name)));
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inconclusive, type Verdict } from "../execute/verdict.ts";
 import type { Scenario } from "../schema.ts";
-import { type LedgerEntry, Refusal, type RequestLedger } from "./ledger.ts";
+import { type LedgerEntry, NotSentError, type RequestLedger } from "./ledger.ts";
 import { type Player, PlayerError, type ToolCall, type ToolResult } from "./player.ts";
 import { type Arguments, type SubmittedVerdict, type ToolName, TOOLS } from "./tools.ts";
 
+/** The limits for one scenario. */
 export interface Budget {
   max_turns: number;
   /** The most tokens for one scenario. */
@@ -13,7 +14,7 @@ export interface Budget {
 }
 
 /** The most tool calls in one turn. The budget is checked between turns. */
-const CALLS = 50;
+const MOST_CALLS = 50;
 
 /** Lets a player run a scenario, and judges it by the tool's own ledger alone. */
 export async function drive(
@@ -30,8 +31,8 @@ export async function drive(
       onCalls(calls);
       const results: ToolResult[] = [];
       for (const [at, call] of calls.entries()) {
-        if (at >= CALLS || performance.now() >= deadline) {
-          results.push({ id: call.id, ...refuse(`no more than ${CALLS} calls at once`) });
+        if (at >= MOST_CALLS || performance.now() >= deadline) {
+          results.push({ id: call.id, ...refusal(`no more than ${MOST_CALLS} calls at once`) });
           continue;
         }
         const done = await useTool(call, ledger);
@@ -57,21 +58,22 @@ async function useTool(
   ledger: RequestLedger,
 ): Promise<{ verdict: SubmittedVerdict } | { content: string }> {
   if (!Object.hasOwn(TOOLS, call.name)) {
-    return refuse(`there is no tool "${String(call.name).slice(0, 60)}"`);
+    return refusal(`there is no tool "${String(call.name).slice(0, 60)}"`);
   }
   const name = call.name as ToolName;
   const read = TOOLS[name].input.safeParse(call.arguments ?? undefined);
-  if (!read.success) return refuse(`wrong arguments: ${read.error.issues[0]?.message}`);
+  if (!read.success) return refusal(`wrong arguments: ${read.error.issues[0]?.message}`);
   if (name === "submit_verdict") return { verdict: read.data as SubmittedVerdict };
   try {
-    return { content: JSON.stringify(await act(name, read.data as Arguments, ledger)) };
+    return { content: JSON.stringify(await carryOut(name, read.data as Arguments, ledger)) };
   } catch (error) {
-    if (error instanceof Refusal) return refuse(error.message);
+    if (error instanceof NotSentError) return refusal(error.message);
     throw error;
   }
 }
 
-async function act(
+/** Carries out a tool call that does not end the scenario. Returns its result for the player. */
+async function carryOut(
   name: Exclude<ToolName, "submit_verdict">,
   given: Arguments,
   ledger: RequestLedger,
@@ -157,6 +159,6 @@ function spentOf(player: Player, budget: Budget, turn: number, deadline: number)
   return performance.now() >= deadline ? `${budget.timeout_ms} ms` : null;
 }
 
-function refuse(why: string): { content: string } {
+function refusal(why: string): { content: string } {
   return { content: JSON.stringify({ error: why }) };
 }

@@ -42,8 +42,8 @@ export interface LedgerOptions {
   max_requests: number;
 }
 
-/** A request that was not sent, with the reason. */
-export class Refusal extends Error {}
+/** The ledger did not send a request: the budget or the rules of the run forbid it. */
+export class NotSentError extends Error {}
 
 const BODY_BYTES = 4_096;
 
@@ -61,7 +61,7 @@ export class RequestLedger {
     return isLoopback(this.#options.target);
   }
 
-  /** Sends one request. @throws Refusal outside the budget or the rules */
+  /** Sends one request. @throws NotSentError outside the budget or the rules */
   async send(
     request: HttpRequest,
     as: string | null = null,
@@ -71,7 +71,9 @@ export class RequestLedger {
     const headers = forgery === undefined
       ? prepared.headers
       : forgedHeaders(prepared.headers, forgery);
-    if (headers === null) throw new Refusal("the login is no JSON Web Token that can be forged so");
+    if (headers === null) {
+      throw new NotSentError("the login is no JSON Web Token that can be forged so");
+    }
     const ready = { ...prepared, headers };
     const exchange = await sendRequest(this.#options.target, ready, this.#options);
     const { status, body, error, duration_ms } = exchange;
@@ -79,9 +81,9 @@ export class RequestLedger {
     return { entry, exchange };
   }
 
-  /** Sends `count` identical requests at once. @throws Refusal */
+  /** Sends `count` identical requests at once. @throws NotSentError */
   async race(request: HttpRequest, count: number, as: string | null = null): Promise<LedgerEntry> {
-    if (!(count >= 2 && count <= 50)) throw new Refusal("a race takes 2 to 50 requests");
+    if (!(count >= 2 && count <= 50)) throw new NotSentError("a race takes 2 to 50 requests");
     const ready = this.#prepare(request, as);
     const started = performance.now();
     const race = await raceRequests(this.#options.target, ready, count, this.#options);
@@ -105,11 +107,15 @@ export class RequestLedger {
 
   #prepare(request: HttpRequest, as: string | null): HttpRequest {
     const { max_requests, may_change, fill } = this.#options;
-    if (this.entries.length >= max_requests) throw new Refusal("the budget of requests is used up");
+    if (this.entries.length >= max_requests) {
+      throw new NotSentError("the budget of requests is used up");
+    }
     const changes = !/^(GET|HEAD|OPTIONS|TRACE)$/i.test(request.method);
-    if (changes && !may_change) throw new Refusal("changing requests need --allow-destructive");
+    if (changes && !may_change) {
+      throw new NotSentError("changing requests need --allow-destructive");
+    }
     // Nothing that a model or a target says may lead to another host.
-    if (!/^\//.test(request.path)) throw new Refusal('the path must begin with "/"');
+    if (!/^\//.test(request.path)) throw new NotSentError('the path must begin with "/"');
     const all = Object.entries(mergeHeaders(this.#headersOf(as), request.headers));
     return {
       method: request.method.toUpperCase(),
@@ -124,7 +130,7 @@ export class RequestLedger {
     const { headers, identities } = this.#options;
     if (as === "nobody") return withoutCredentials(headers);
     const identity = as === null ? identities.values().next().value ?? {} : identities.get(as);
-    if (!identity) throw new Refusal(`there is no identity "${as}" (--as)`);
+    if (!identity) throw new NotSentError(`there is no identity "${as}" (--as)`);
     return as === null ? mergeHeaders(identity, headers) : mergeHeaders(headers, identity);
   }
 

@@ -142,7 +142,7 @@ function judgeInstructions(
   return failed(`${what} shows the instructions of the model: "${shown[0].slice(0, 80)}"`);
 }
 
-/** A change that was accepted counts as one unless something shows that it had no effect. */
+/** An accepted change fails, unless something shows that it had no effect. */
 function judgeEffect(
   { effect }: PlaybookStep,
   { status: nobody }: HttpExchange,

@@ -31,8 +31,8 @@ export const PlaybookStep = z.looseObject({
   /** With `denied`: a 404 decides nothing, because only a record that exists shows the rights. */
   exists: z.boolean().optional(),
   /**
-   * An earlier change that must have been refused, unless its members in two readings, or the same
-   * answer to this step for a name that nobody has, show that it did nothing.
+   * An earlier change that the service must refuse. An accepted one fails. It decides nothing if two
+   * readings show the same members, or if this step, for a name that nobody has, succeeds too.
    */
   effect: z.object({
     of: z.string(),
@@ -92,8 +92,8 @@ export const PlaybookStep = z.looseObject({
   /** Sends the step this often, until it is limited. Never limited fails. */
   attempts: z.number().int().min(2).max(30).optional(),
   /**
-   * The step makes the service work for long; this is the same request without that. Only the step
-   * being slow, twice, fails. `shows` says what it shows.
+   * The same request without the text that may make the service work for long. The step fails if it
+   * is slow twice and this one is quick. `shows` says what that proves.
    */
   quick: z.object({ path: z.string(), body: z.string().optional(), shows: z.string().optional() })
     .optional(),
@@ -104,7 +104,7 @@ export const PlaybookStep = z.looseObject({
   calls_unlike: z.string().optional(),
   /** Changes the token of the identity in this way. */
   forge: Forgery.optional(),
-  /** Records by a value that they hold: one as usual, and others with a member that was sent. */
+  /** The values that identify records: one made as usual, others made with one more member. */
   grants: z.object({
     plain: z.string(),
     more: z.array(z.object({ name: z.string(), member: z.string(), value: z.json() })),

@@ -18,9 +18,9 @@ import {
   failed,
   inconclusive,
   judgeExchange,
+  judgeOneMore,
   judgeRace,
   type Verdict,
-  verdictAfter,
 } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
@@ -141,7 +141,7 @@ async function runRace(
   // After a race the state is used up, so one request more must be refused.
   const { status } = await sendRequest(options.target, request, options);
   const after = { ...evidence, one_more: status };
-  const unproven = verdictAfter(status, winnersOf(race), exec!.concurrency!);
+  const unproven = judgeOneMore(status, winnersOf(race), exec!.concurrency!);
   const proven = failed(`${verdict.reason}; one more afterwards was answered ${status}`);
   if (unproven === null) return { verdict: proven, evidence: after };
   // A request that may be repeated may not crash either.

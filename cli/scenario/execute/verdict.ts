@@ -130,10 +130,10 @@ export function crashOf({ shots }: Pick<Race, "shots">): Verdict | null {
 }
 
 /**
- * The verdict where one request after a volley with several winners shows no race: it succeeded too,
- * or the service refuses any further request. Null where it was refused for what the winners did.
+ * Judges one more request after a volley with several winners. Inconclusive where it succeeds too, is
+ * limited (429) or gets no answer. Null where the service refuses it: only one could win.
  */
-export function verdictAfter(
+export function judgeOneMore(
   status: number | null,
   winners: number,
   count: number,
