@@ -11,7 +11,8 @@ import { CLI_TARGET, isLoopback, parseTarget, type Target } from "../execute/tar
 import { createUniq, isCredential } from "../execute/request.ts";
 import type { Operation } from "../generate/operation.ts";
 import { runCommand, type RunOptions } from "../options.ts";
-import { findingsOf, type Logins } from "../report/findings.ts";
+import { findingsOf } from "../report/findings.ts";
+import type { Logins } from "../report/repeat.ts";
 import { createRenderer } from "../report/render.ts";
 import { checkReports, parseReport, writeReports } from "../report/reports.ts";
 import type { Execution, Scenario } from "../schema.ts";

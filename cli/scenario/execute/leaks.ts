@@ -24,8 +24,8 @@ export function showsDebugPage(body: string): boolean {
   return DEBUG_PAGE.test(body);
 }
 
-/** Names what a message tells about the inside of the service; null for nothing. */
-export function insideOf(body: string): string | null {
+/** The internal detail of the service that a body shows, such as `a stack trace`; null for none. */
+export function internalDetailIn(body: string): string | null {
   if (showsStackTrace(body)) return "a stack trace";
   if (showsDatabaseError(body)) return "a database error";
   return showsDebugPage(body) ? "a debug page" : null;
@@ -84,6 +84,6 @@ export function leakOf({ forbidden }: Exec, { headers, body }: HttpExchange): st
     return "the answer shows the instructions of a language model";
   }
   if (!forbidden.traces) return null;
-  const inside = insideOf(body);
-  return inside === null ? null : `the body shows ${inside}`;
+  const detail = internalDetailIn(body);
+  return detail === null ? null : `the body shows ${detail}`;
 }

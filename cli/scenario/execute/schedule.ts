@@ -6,11 +6,12 @@ import { type ExecuteOptions, executeScenario, type Ran, timed } from "./execute
 import { isReading, laneOf, LANES } from "./lane.ts";
 import { CLI_TARGET } from "./target.ts";
 
-/** Runs scenarios without an `exec`. */
+/** Runs scenarios without an `exec`: a playbook, or a text for a model. */
 export interface ProseDriver {
   run: (scenario: Scenario) => Promise<Ran>;
 }
 
+/** The options of a whole run. */
 export interface ScheduleOptions extends ExecuteOptions {
   driver: ProseDriver | null;
   workers: number;
@@ -23,7 +24,7 @@ export interface ScheduleOptions extends ExecuteOptions {
   only_requests: boolean;
   /** Least time between two starts in milliseconds; 0 for none. */
   interval_ms: number;
-  /** Without them a pass rests on nothing but itself. */
+  /** The requests that passes rest on; null if the run has none. */
   controls: Controls | null;
   /** Called with each result as soon as it is known. */
   onResult: (execution: Execution, scenario: Scenario) => void;
@@ -43,9 +44,9 @@ export async function executeAll(
 ): Promise<Execution[]> {
   const results = new Map<Scenario, Execution>();
   const canary = new Canary(options);
-  const pace = paced(options.interval_ms);
+  const pace = createPace(options.interval_ms);
   let stopped = false;
-  const one = async (scenario: Scenario) => {
+  const runAndReport = async (scenario: Scenario) => {
     const ran = stopped || options.signal.aborted
       ? skipped(scenario, stopped ? "an earlier scenario failed (--bail)" : "the run was stopped")
       : await pace().then(() => runOne(scenario, options, canary));
@@ -57,7 +58,7 @@ export async function executeAll(
   };
   for (const lane of LANES) {
     const queue = scenarios.filter((scenario) => laneOf(scenario) === lane).sort(byHarm);
-    await drain(queue, lane === "read" ? options.workers : 1, one);
+    await drain(queue, lane === "read" ? options.workers : 1, runAndReport);
   }
   return scenarios.map((scenario) => results.get(scenario)!);
 }
@@ -136,6 +137,7 @@ function skipped(scenario: Scenario, why: string): Execution {
   };
 }
 
+/** Runs the task for each item, with several workers at once. */
 async function drain<T>(queue: T[], workers: number, task: (item: T) => Promise<void>) {
   const waiting = queue.values();
   const worker = async () => {
@@ -144,7 +146,8 @@ async function drain<T>(queue: T[], workers: number, task: (item: T) => Promise<
   await Promise.all(Array.from({ length: Math.max(1, workers) }, worker));
 }
 
-function paced(interval: number): () => Promise<void> {
+/** Returns a function that waits until `interval` milliseconds after its last turn. */
+function createPace(interval: number): () => Promise<void> {
   let next = 0;
   return async () => {
     if (interval === 0) return;
