@@ -2,7 +2,10 @@ import { Hono } from "hono";
 import type { Caller } from "../auth/schema.ts";
 import { type AppEnv, describe, json } from "../route.ts";
 import type { Blocks } from "./blocks.ts";
-import { assess, evaluateSession, recommend, type RemediationSource } from "./remediate.ts";
+import { assess } from "./assess.ts";
+import type { RemediationSource } from "./deeds.ts";
+import { evaluateSession } from "./evaluate_session.ts";
+import { recommend } from "./recommend.ts";
 import {
   AssessInput,
   Block,
