@@ -10,7 +10,7 @@ export interface Holder {
   isOf(named: string): boolean;
 }
 
-/** A held action, with what tells whose it is. */
+/** A held action, and the host and process that hold its session. */
 export interface HeldAction extends Holder {
   project_id: string;
   action_id: string;

@@ -47,6 +47,7 @@ import type { MonitorSettings } from "./settings.ts";
 import { terminate, type Terminator } from "./terminate.ts";
 import { dateOf, showLimits, showProcess, showSession } from "./view.ts";
 
+/** The sources and settings of the monitor. */
 export interface MonitorOptions {
   agents: readonly Agent[];
   processes: ProcessList;
@@ -60,12 +61,12 @@ export interface MonitorOptions {
   log: Environment["log"];
   listRoots(): Promise<{ id: string; roots: string[] }[]>;
   listHeld(): Promise<HeldAction[]>;
-  /** Whose a session of gate is; null if that is not known. @throws GateError `not_found` */
+  /** The agent session that holds a session of gate; null if unknown. @throws GateError `not_found` */
   holderOf(gate_session: string): Promise<Holder | null>;
   settings(): Promise<MonitorSettings>;
   /** Commits an audit event to the ledger of a project, or of the machine. */
   record(project_id: string | null, event: NewEvent): Promise<void>;
-  /** The limits that an agent told to gate's own status line. */
+  /** The limits that an agent passed to gate's own status line. */
   statusLimits(agent: string): Promise<LimitFacts | null>;
   /** Tells the clients that something changed. */
   publish(): void;
@@ -110,7 +111,8 @@ export class AgentMonitor {
   #last: Round | null = null;
   #looking: Promise<Round> | null = null;
   #asked_at = -Infinity;
-  #told = "";
+  /** The states that the clients know, as JSON; "" before the first round. */
+  #published = "";
   #timer: ReturnType<typeof setTimeout> | null = null;
   #isFollowed: () => boolean = () => false;
   #isClosed = false;
@@ -127,6 +129,7 @@ export class AgentMonitor {
     this.#plan(REST_MS);
   }
 
+  /** Ends the rounds; waits for a running one. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -136,7 +139,7 @@ export class AgentMonitor {
 
   /** Everything that is known now. */
   async snapshot(): Promise<AgentSnapshot> {
-    return (await this.#round()).snapshot;
+    return (await this.#currentRound()).snapshot;
   }
 
   /** The live sessions that fit the query. @throws GateError `not_found`, `invalid` */
@@ -148,7 +151,7 @@ export class AgentMonitor {
         `Cannot list the sessions of the folder "${query.cwd}": it is no absolute path`,
       );
     }
-    const { snapshot: { sessions }, running } = await this.#round();
+    const { snapshot: { sessions }, running } = await this.#currentRound();
     const holder = query.gate_session === undefined
       ? undefined
       : await this.#options.holderOf(query.gate_session);
@@ -178,9 +181,9 @@ export class AgentMonitor {
     return { items, scope, project_id: scope === "all" ? null : asked };
   }
 
-  /** @throws GateError `not_found` */
+  /** A live session. @throws GateError `not_found` */
   async get(id: string): Promise<AgentSession> {
-    const { snapshot: { sessions } } = await this.#round();
+    const { snapshot: { sessions } } = await this.#currentRound();
     const found = sessions.find(({ session_id }) => session_id === id);
     if (found) return found;
     throw new GateError(
@@ -189,13 +192,15 @@ export class AgentMonitor {
     );
   }
 
+  /** The ports on which agents' processes listen, with those whose session has ended. */
   async ports(): Promise<AgentPorts> {
-    const { child_ports, orphan_ports } = (await this.#round()).snapshot;
+    const { child_ports, orphan_ports } = (await this.#currentRound()).snapshot;
     return { child_ports, orphan_ports };
   }
 
+  /** The newest known limits of each agent. */
   async rateLimits(): Promise<{ items: RateLimits[] }> {
-    return { items: (await this.#round()).snapshot.rate_limits };
+    return { items: (await this.#currentRound()).snapshot.rate_limits };
   }
 
   /** The sessions that ended, the newest first. @throws GateError `invalid` for an unknown agent */
@@ -210,7 +215,7 @@ export class AgentMonitor {
     const { processes, terminator, own, record } = this.#options;
     const before = this.#last?.snapshot.orphan_ports ?? [];
     this.#ports = null;
-    const { snapshot: { orphan_ports: orphans } } = await this.#look();
+    const { snapshot: { orphan_ports: orphans } } = await this.#startRound();
     const result = await terminate(pid, input, {
       ...{ processes, terminator, own_pid: own.pid },
       ...{ before, orphans },
@@ -238,24 +243,26 @@ export class AgentMonitor {
     );
   }
 
-  #round(): Promise<Round> {
+  /** The last round if it is fresh, else a new one. Counts as a client that looks. */
+  #currentRound(): Promise<Round> {
     const { now } = this.#options;
     this.#asked_at = now();
     if (this.#last !== null && now() - this.#last.at < FRESH_MS) return Promise.resolve(this.#last);
-    return this.#looking ?? this.#look();
+    return this.#looking ?? this.#startRound();
   }
 
+  /** Replaces the timer of the next round. */
   #plan(ms: number): void {
     if (this.#isClosed) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#run(), ms);
+    this.#timer = setTimeout(() => void this.#runRound(), ms);
     this.#timer.unref?.();
   }
 
-  async #run(): Promise<void> {
+  async #runRound(): Promise<void> {
     const { log } = this.#options;
     try {
-      await (this.#looking ?? this.#look());
+      await (this.#looking ?? this.#startRound());
     } catch (error) {
       log("warn", "Cannot look at the agents", { error: String(error) });
     }
@@ -266,13 +273,14 @@ export class AgentMonitor {
     return this.#options.now() - this.#asked_at < WATCHED_MS || this.#isFollowed();
   }
 
-  #look(): Promise<Round> {
-    this.#looking = this.#see().finally(() => this.#looking = null);
+  #startRound(): Promise<Round> {
+    this.#looking = this.#readRound().finally(() => this.#looking = null);
     if (this.#timer !== null) this.#plan(ROUND_MS);
     return this.#looking;
   }
 
-  async #see(): Promise<Round> {
+  /** Reads the processes, sessions and ports, updates the history, and publishes changes. */
+  async #readRound(): Promise<Round> {
     const { agents, processes, now, own, listRoots, listHeld, settings } = this.#options;
     const at = now();
     const [{ sessions, running }, roots, held, allowed] = await Promise.all([
@@ -281,18 +289,9 @@ export class AgentMonitor {
       listHeld(),
       settings(),
     ]);
-    if (this.#ports === null || at - this.#ports.at >= PORTS_MS) {
-      this.#ports = { at, listening: await processes.listening() };
-      await this.#git.refresh(sessions.flatMap(({ cwd }) => cwd ?? []), at);
-    }
-    const { listening } = this.#ports;
-    const places = new Map(
-      await Promise.all(
-        [...new Set(sessions.flatMap(({ cwd }) => cwd ?? []))].map(async (cwd) =>
-          [cwd, projectAt(await realpath(cwd).catch(() => cwd), roots)] as const
-        ),
-      ),
-    );
+    const folders = [...new Set(sessions.flatMap(({ cwd }) => cwd ?? []))];
+    const listening = await this.#readPorts(folders, at);
+    const places = await projectsAt(folders, roots);
     const projectOf = ({ cwd }: LiveSession) => cwd === null ? null : places.get(cwd) ?? null;
     const about = {
       ...{ agents, sessions, running, listening, own_pid: own.pid, own_uid: own.uid },
@@ -330,10 +329,20 @@ export class AgentMonitor {
       ),
     };
     this.#last = { at, snapshot, running };
-    this.#tell(snapshot);
+    this.#publishIfChanged(snapshot);
     return this.#last;
   }
 
+  /** The listening ports, which are read every PORTS_MS together with the state of git. */
+  async #readPorts(folders: string[], at: number): Promise<ListeningPort[]> {
+    if (this.#ports === null || at - this.#ports.at >= PORTS_MS) {
+      this.#ports = { at, listening: await this.#options.processes.listening() };
+      await this.#git.refresh(folders, at);
+    }
+    return this.#ports.listening;
+  }
+
+  /** The marks of agents in the environment of these processes, by pid. Reads each process once. */
   async #readMarks(processes: readonly { pid: number; start_time: string }[]) {
     const { agents, processes: list } = this.#options;
     const marks = new Map<number, Mark>();
@@ -363,14 +372,14 @@ export class AgentMonitor {
       // The end of a session begins the grace of its ports, also before it is sure.
       if (!this.#ended.has(key)) this.#ended.set(key, at);
       if (before.missed === 0) live.set(key, { ...before, missed: 1 });
-      else await this.#keep(before.session, before.shown, this.#ended.get(key)!);
+      else await this.#addToHistory(before.session, before.shown, this.#ended.get(key)!);
     }
     for (const [key, { missed }] of live) if (missed === 0) this.#ended.delete(key);
     this.#live = live;
     if (this.#ended.size > MOST_HISTORY) this.#ended.clear();
   }
 
-  async #keep(session: LiveSession, shown: AgentSession, at: number): Promise<void> {
+  async #addToHistory(session: LiveSession, shown: AgentSession, at: number): Promise<void> {
     // A process alone is no session that anybody could find again.
     if (session.session_id.startsWith("process-")) return;
     const exited = await session.hasExited?.();
@@ -425,7 +434,7 @@ export class AgentMonitor {
     return this.#ports!.listening.some((one) => one.pid === pid && ports.includes(one.port));
   }
 
-  /** Those whose session has been gone for the whole grace. */
+  /** The left ports whose session has been gone for the whole grace. */
   #orphans(left: readonly LeftPort[], at: number): OrphanPort[] {
     const keys = new Set<string>();
     const orphans = left.flatMap((one) => {
@@ -457,15 +466,16 @@ export class AgentMonitor {
     }));
   }
 
-  #tell({ sessions, orphan_ports }: AgentSnapshot): void {
+  /** Tells the clients about a snapshot that differs from the last one in more than memory. */
+  #publishIfChanged({ sessions, orphan_ports }: AgentSnapshot): void {
     const states = sessions.map(({ memory_bytes: _m, children, ...rest }) => ({
       ...rest,
       children: children.map(({ pid, ports }) => ({ pid, ports })),
     }));
-    const told = JSON.stringify([states, orphan_ports.map(({ pid }) => pid)]);
-    if (told === this.#told) return;
-    const isFirst = this.#told === "";
-    this.#told = told;
+    const known = JSON.stringify([states, orphan_ports.map(({ pid }) => pid)]);
+    if (known === this.#published) return;
+    const isFirst = this.#published === "";
+    this.#published = known;
     if (!isFirst) this.#options.publish();
   }
 }
@@ -485,7 +495,21 @@ function toChildPort({ owner, ports, agent, session_id, project_id }: OwnedPort)
   return { ...showProcess(owner, ports), agent: agent.id, session_id, project_id };
 }
 
-/** The project with the longest root that holds the folder. */
+/** The projects of these folders, after their links are resolved; null outside of every root. */
+async function projectsAt(
+  folders: readonly string[],
+  all: readonly { id: string; roots: string[] }[],
+): Promise<Map<string, string | null>> {
+  return new Map(
+    await Promise.all(
+      folders.map(async (folder) =>
+        [folder, projectAt(await realpath(folder).catch(() => folder), all)] as const
+      ),
+    ),
+  );
+}
+
+/** The project with the longest root that holds the folder; null without one. */
 function projectAt(folder: string, all: readonly { id: string; roots: string[] }[]): string | null {
   let best: { id: string; length: number } | null = null;
   for (const { id, roots } of all) {
