@@ -6,11 +6,12 @@ import { GlobalConfig, ProjectConfig } from "../../server/config/schema.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
 import { instructionFiles, planInstructions } from "../hosts/instructions.ts";
 import { CONFIG_FILE } from "../project.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 import { quote } from "../../server/shown/quote.ts";
 import { checkAccepted } from "./record.ts";
 
-/** Checks the configs. A config that cannot be read denies everything, and a loosened one waits. */
+/** Checks the configs: whether each is readable, has valid rules, and was accepted by a person. */
 export async function checkConfigs(context: CheckContext, found: Findings): Promise<void> {
   const { place, roots } = context;
   const path = join(place.home, "config.json");
@@ -38,8 +39,8 @@ function checkProject(root: string, global: GlobalConfig | null, found: Findings
     );
   } else if (!value.id) found.warn(`${path} has no "id"`, `cd ${quote(root)} && gate init`);
   for (const one of unknown) {
-    const said = describeUnknown(one, path);
-    if (said) found.warn(said, fix);
+    const warning = describeUnknown(one, path);
+    if (warning) found.warn(warning, fix);
   }
   const wrong = value && wrongRule(global, value);
   if (wrong) found.fail(`${path}: ${wrong}`, fix);

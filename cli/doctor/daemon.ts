@@ -7,7 +7,8 @@ import type { DaemonStatus } from "../../server/global/schema.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { findDaemon, isOlder } from "../daemon/find.ts";
 import { quote } from "../../server/shown/quote.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 /** Checks the daemon. It need not run, but a running daemon must be healthy. */
 export async function checkDaemon(context: CheckContext, found: Findings): Promise<void> {

@@ -3,10 +3,11 @@ import { platform, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { reasonOf } from "../errors.ts";
 import { quote } from "../../server/shown/quote.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
-/** The daemon takes its folder away from other users. */
-const HOME = { kind: "home" } as const;
+/** The repair by which the daemon makes its folder private. */
+const CLOSE_HOME = { kind: "home" } as const;
 
 /** Checks that the data folder exists, belongs to this user and is private. */
 export function checkHome({ place: { home } }: CheckContext, found: Findings): void {
@@ -51,9 +52,9 @@ function checkFolder(folder: string, found: Findings): void {
   if (uid !== userInfo().uid) {
     found.fail(`user ${uid} owns ${folder}, not you`, `sudo chown -R "$USER" "${folder}"`);
   } else if (mode & 0o022) {
-    found.fail(`others may write to ${folder}`, `chmod 700 "${folder}"`, HOME);
+    found.fail(`others may write to ${folder}`, `chmod 700 "${folder}"`, CLOSE_HOME);
   } else if (mode & 0o055) {
-    found.warn(`others may look into ${folder}`, `chmod 700 "${folder}"`, HOME);
+    found.warn(`others may look into ${folder}`, `chmod 700 "${folder}"`, CLOSE_HOME);
   }
 }
 
@@ -66,7 +67,7 @@ export function checkSecrets({ place: { home } }: CheckContext, found: Findings)
     const stats = lstatSync(file);
     if (!stats.isFile()) found.fail(`${file} is no plain file`, `rm ${quote(file)}`);
     else if (platform() !== "win32" && stats.mode & 0o077) {
-      found.fail(`others may read ${file}`, `chmod 600 "${file}"`, HOME);
+      found.fail(`others may read ${file}`, `chmod 600 "${file}"`, CLOSE_HOME);
     }
   }
   if (found.list.length > 0) return;

@@ -7,7 +7,8 @@ import { type Enforcing, isInUse, planEnforcing } from "../hosts/enforce.ts";
 import { hookLines } from "../hosts/hook_plan.ts";
 import { launchOf } from "../hosts/ours.ts";
 import { quote } from "../../server/shown/quote.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 /** A host that asks gate before its own tools, and the command line of its hook. */
 export interface InstalledHook {
@@ -26,7 +27,7 @@ export function checkHooks(context: CheckContext, found: Findings): void {
       attempt(host, found, () => checkOfProject(context, found, { host, root }));
     }
   }
-  if (found.list.length === 0) found.ok("no host is here that gate could stand before");
+  if (found.list.length === 0) found.ok("no host with hooks is in use here");
 }
 
 function checkOfUser(context: CheckContext, found: Findings, host: HookedHost): void {
@@ -36,7 +37,7 @@ function checkOfUser(context: CheckContext, found: Findings, host: HookedHost): 
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools`);
   else if (hookLines(host, file).length > 0) {
     found.fail(
-      `${host.name}'s hooks are not whole, or start another gate: ${file.path}`,
+      `${host.name}'s hooks are incomplete, or start another gate: ${file.path}`,
       fix,
       repair,
     );
@@ -52,7 +53,7 @@ function checkOfProject(
   if (hookLines(host, file).length === 0) return;
   const fix = `cd ${quote(root)} && gate init --yes --enforce`;
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools in ${root}`);
-  else found.fail(`${host.name}'s hooks are not whole: ${file.path}`, fix);
+  else found.fail(`${host.name}'s hooks are incomplete: ${file.path}`, fix);
 }
 
 /** Reports a file that cannot be read, so that the check of the others goes on. */

@@ -11,7 +11,8 @@ import { EDITORS, filesInUse } from "../hosts/hosts.ts";
 import { findProgram } from "../hosts/machine.ts";
 import { launchOf, SERVER_NAME, wordsOf } from "../hosts/ours.ts";
 import { planRegistration } from "../hosts/register.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 /** Checks the entries of the agent hosts on this machine. */
 export function checkHosts(context: CheckContext, found: Findings): void {

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { z } from "zod";
 import { selfCommand } from "../../server/runtime/self.ts";
 import { readLines } from "../terminal/input.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 const Checked = z.object({ path: z.string(), fault: z.string().nullable() });
 

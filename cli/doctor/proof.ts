@@ -1,6 +1,7 @@
 import { readProof } from "../proof/prover.ts";
 import { describeKey, describeProof } from "../proof/describe.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 /** Checks that a decision needs a proof which no program of this user can give. */
 export async function checkProof({ io, daemon }: CheckContext, found: Findings): Promise<void> {

@@ -18,8 +18,9 @@ import type { Io } from "../io.ts";
 import { CONFIG_FILE } from "../project.ts";
 import { installedHooks } from "./hooks.ts";
 import { knownEntry } from "./hosts.ts";
-import { type CheckContext, Findings } from "./context.ts";
-import { proveHook, withdraw } from "./prove_hook.ts";
+import type { CheckContext } from "./context.ts";
+import { Findings } from "./findings.ts";
+import { cancelCanary, proveHook } from "./prove_hook.ts";
 import type { Finding } from "../../server/doctor/schema.ts";
 
 const PROOF = "prove";
@@ -135,7 +136,7 @@ async function findInLedger(io: Io, id: string, agent: string): Promise<string |
   );
   const action = items.find((item) => item.id === id);
   if (!action) return null;
-  if (action.status === "pending") await withdraw(io, action);
+  if (action.status === "pending") await cancelCanary(io, action);
   // The end of the entry's session cancels what it held.
   return /^(pending|cancelled)$/.test(action.status) ? "held, and withdrawn" : action.status;
 }

@@ -5,7 +5,7 @@ import { unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
 import type { InstalledHook } from "./hooks.ts";
-import type { Findings } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 const TIMEOUT_MS = 60_000;
 const PAUSE_MS = 100;
@@ -20,15 +20,15 @@ export async function proveHook(
   const id = `gate-doctor-${randomUUID().slice(0, 8)}`;
   const inputs = host.hooks.canary({ id, cwd: root, command: `true ${id}` });
   try {
-    const asked = ask(io, line, inputs.before);
-    const action = await findCommand(io, { agent: host.id, id, asked });
-    const { code, stderr } = await asked;
+    const ended = runHook(io, line, inputs.before);
+    const action = await awaitCanary(io, { agent: host.id, id, ended });
+    const { code, stderr } = await ended;
     if (action === null) {
       const why = stderr.trim().split("\n")[0] || `it ended with ${code}`;
       return found.fail(`${host.name}'s hook left no action in the ledger: ${why}`, again);
     }
     // The host reports the outcome; without the report the action would stay open.
-    if (action.status === "approved") await ask(io, line, inputs.after);
+    if (action.status === "approved") await runHook(io, line, inputs.after);
     const how = action.status === "pending" ? "held, and withdrawn" : action.status;
     found.ok(`${host.name}'s hook: seen in the ledger as ${action.id} (${how})`);
   } catch (error) {
@@ -36,13 +36,14 @@ export async function proveHook(
   }
 }
 
-interface Asked {
+/** How the hook ended. */
+interface HookEnd {
   code: number | null;
   stderr: string;
 }
 
 /** Runs the hook's command line in a shell, as hosts do. */
-function ask(io: Io, line: string, input: object): Promise<Asked> {
+function runHook(io: Io, line: string, input: object): Promise<HookEnd> {
   return new Promise((resolve, reject) => {
     const child = spawn(line, {
       shell: true,
@@ -60,23 +61,23 @@ function ask(io: Io, line: string, input: object): Promise<Asked> {
   });
 }
 
-/** Waits for the canary in the ledger. A held canary is cancelled, so that the hook gets an answer. */
-async function findCommand(
+/** Waits for the canary in the ledger. Cancels a held canary, so that the hook gets an answer. */
+async function awaitCanary(
   io: Io,
-  { agent, id, asked }: { agent: string; id: string; asked: Promise<Asked> },
+  { agent, id, ended }: { agent: string; id: string; ended: Promise<HookEnd> },
 ): Promise<Action | null> {
-  let ended = false;
-  asked.then(() => ended = true, () => ended = true);
+  let hasEnded = false;
+  ended.then(() => hasEnded = true, () => hasEnded = true);
   for (;;) {
-    const isLast = ended;
-    const action = await look(io, agent, id);
-    if (action?.status === "pending") await withdraw(io, action);
+    const isLast = hasEnded;
+    const action = await newestCanary(io, agent, id);
+    if (action?.status === "pending") await cancelCanary(io, action);
     if (action !== null || isLast) return action;
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
 
-async function look(io: Io, agent: string, id: string): Promise<Action | null> {
+async function newestCanary(io: Io, agent: string, id: string): Promise<Action | null> {
   const { client } = await openConnection(io, { scope: "viewer" });
   const query = { agent, limit: "20" };
   const { items } = await unwrap(client.api.global.actions.$get({ query }));
@@ -84,7 +85,7 @@ async function look(io: Io, agent: string, id: string): Promise<Action | null> {
 }
 
 /** Cancels a held canary, so that nobody has to decide on it. */
-export async function withdraw(io: Io, { id, project_id }: Action): Promise<void> {
+export async function cancelCanary(io: Io, { id, project_id }: Action): Promise<void> {
   // An agent's credential would need the secret of the canary's session.
   const connection = await openConnection(io, { scope: "reviewer", start: false });
   const { api } = scopedClient(connection, project_id);

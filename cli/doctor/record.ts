@@ -7,20 +7,21 @@ import { count } from "../terminal/output.ts";
 import { findLost, witness } from "../witness/witness.ts";
 import type { Remedy } from "../../server/doctor/schema.ts";
 import { quote } from "../../server/shown/quote.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 const NONE_RUNS = "the running daemon knows it; none runs";
 const MOST_PROJECTS = 50;
 
-/** Reports each change of a config that waits for a person, once. A broken file has a line already. */
+/** Reports each change of a config that waits for a person. Skips files that have a line already. */
 export async function checkAccepted(context: CheckContext, found: Findings): Promise<void> {
   const connection = await connectTo(context);
   if (connection === null) return;
   for (const id of projectsOf(context)) {
     const view = await unwrap(scopedClient(connection, id).api.config.$get());
     // The machine's config waits in every project.
-    const isTold = (path: string) => found.list.some(({ message }) => message.includes(path));
-    for (const { path } of waitingChanges(view).filter((change) => !isTold(change.path))) {
+    const isReported = (path: string) => found.list.some(({ message }) => message.includes(path));
+    for (const { path } of waitingChanges(view).filter((change) => !isReported(change.path))) {
       const of = id === MACHINE_ID ? "" : ` --project ${id}`;
       found.warn(
         `a change of ${path} waits: what it allows is not in force until you accept it`,

@@ -1,18 +1,19 @@
 import type { HookedHost } from "../../server/hosts/host.ts";
 import { type EngineFound, lookForEngine } from "../../server/sandbox/engine.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 import { installedHooks } from "./hooks.ts";
 
-/** Names the engine in whose sandbox commands can run, or why there is none: that is no problem. */
+/** Reports the engine of the sandbox, or why there is none. A machine needs none. */
 export async function checkSandbox(context: CheckContext, found: Findings): Promise<void> {
   const look = await lookForEngine();
-  found.ok(tellEngine(look));
+  found.ok(describeEngine(look));
   if (!look.engine) return;
   for (const { host } of installedHooks(context)) found.ok(shellOf(host));
 }
 
-/** The engine with what it cannot do, and the way to have one or a better one. */
-export function tellEngine({ engine, why, fix }: EngineFound): string {
+/** Describes the engine, its limits, and how to install one or a better one. */
+export function describeEngine({ engine, why, fix }: EngineFound): string {
   const next = (what: string) => fix === null ? "" : `; to have ${what}, ${fix}`;
   if (!engine) return `none: ${why}${next("one")}`;
   const runs = `${engine.name} ${engine.version} can run commands in a sandbox`;

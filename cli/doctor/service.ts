@@ -1,5 +1,6 @@
 import { findService, type Service, stateOf } from "../service/service.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 /** Checks the service, if it is installed. */
 export async function checkService({ io }: CheckContext, found: Findings): Promise<void> {

@@ -1,7 +1,8 @@
 import { statfsSync, statSync } from "node:fs";
 import { logPath } from "../daemon/log_file.ts";
 import { nearestFolder } from "./home.ts";
-import type { CheckContext, Findings } from "./context.ts";
+import type { CheckContext } from "./context.ts";
+import type { Findings } from "./findings.ts";
 
 const MIB = 1024 * 1024;
 

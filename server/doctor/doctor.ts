@@ -9,6 +9,7 @@ import { closeHome } from "../runtime/home.ts";
 import { runSelf } from "../runtime/run_self.ts";
 import { DoctorReport, type DoctorState, type Repair, type Repaired } from "./schema.ts";
 
+/** The services of a doctor. */
 interface DoctorOptions {
   environment: Environment;
   port: number;
@@ -21,7 +22,7 @@ interface DoctorOptions {
   run?: typeof runSelf;
 }
 
-/** What a repair did. A command goes on after a file that it cannot change. */
+/** The files that a repair changed, and those that it could not change. */
 interface Outcome {
   files: Repaired["files"];
   failed: Failed[];
@@ -34,7 +35,7 @@ interface Failed {
   next: string | null;
 }
 
-const LIMIT_MS = 120_000;
+const COMMAND_TIMEOUT_MS = 120_000;
 
 /**
  * The checks of `gate doctor`, run by the daemon, and the changes that it can make for a finding. Each
@@ -58,8 +59,8 @@ export class Doctor {
   }
 
   /**
-   * Runs the checks. Callers who ask while they run share one more run, because the present one may
-   * have looked before what they changed. @throws GateError
+   * Runs the checks. Calls during a run share one more run, because the running one may have looked
+   * before the caller's last change. @throws GateError
    */
   check(caller: Caller): Promise<DoctorState> {
     requireReviewer(caller, "run the checks", "gate doctor");
@@ -71,11 +72,11 @@ export class Doctor {
   }
 
   #start(): Promise<DoctorState> {
-    return this.#running = this.#run().finally(() => this.#running = null);
+    return this.#running = this.#runChecks().finally(() => this.#running = null);
   }
 
   /**
-   * Makes one change, and records it: also a part of it, before the error.
+   * Makes one change and records it. A change that fails half-way is recorded too, then it throws.
    * @throws GateError `conflict` while another change is made, or when a file cannot be changed
    */
   async repair(repair: Repair, caller: Caller): Promise<Repaired> {
@@ -92,7 +93,7 @@ export class Doctor {
         "Cannot repair the finding: another repair is running; try again when it has finished",
       );
     }
-    this.#repairing = this.#change(repair);
+    this.#repairing = this.#makeChange(repair);
     try {
       const outcome = await this.#repairing;
       await this.#record(repair, outcome, caller);
@@ -122,15 +123,16 @@ export class Doctor {
     });
   }
 
-  /** Ends what runs. */
+  /** Ends running checks and repairs, and waits for them. */
   async close(): Promise<void> {
     this.#ending.abort();
     await Promise.allSettled([this.#running, this.#next, this.#repairing]);
   }
 
-  async #run(): Promise<DoctorState> {
-    const { code, stdout, stderr } = await this.#command(["doctor", "--json"]);
-    const { data: report } = DoctorReport.safeParse(parsed(stdout));
+  /** Runs `gate doctor` and keeps its report. */
+  async #runChecks(): Promise<DoctorState> {
+    const { code, stdout, stderr } = await this.#runCommand(["doctor", "--json"]);
+    const { data: report } = DoctorReport.safeParse(parseJson(stdout));
     if (report === undefined) {
       throw new GateError("unavailable", `Cannot run the checks: ${reasonIn(stderr, code)}`);
     }
@@ -138,13 +140,14 @@ export class Doctor {
     return this.#state;
   }
 
-  async #change(repair: Repair): Promise<Outcome> {
+  /** Closes the data folder, or runs the command of the repair. */
+  async #makeChange(repair: Repair): Promise<Outcome> {
     if (repair.kind === "home") {
       const closed = closeHome(this.#options.environment.home);
       return { files: closed.map((path) => ({ path, backup: null })), failed: [] };
     }
-    const { code, stdout, stderr } = await this.#command(COMMANDS[repair.kind](repair));
-    const { data: report } = Changes.safeParse(parsed(stdout));
+    const { code, stdout, stderr } = await this.#runCommand(COMMANDS[repair.kind](repair));
+    const { data: report } = Changes.safeParse(parseJson(stdout));
     if (report === undefined) {
       throw new GateError("unavailable", `Cannot repair the finding: ${reasonIn(stderr, code)}`);
     }
@@ -159,14 +162,15 @@ export class Doctor {
     return { files, failed };
   }
 
-  async #command(words: readonly string[]) {
+  /** Runs a command of this program, without the variables that hold secrets. */
+  async #runCommand(words: readonly string[]) {
     const { environment: { home }, port, env, secretVariables, run = runSelf } = this.#options;
     const secret = new Set(await secretVariables());
     const open = Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)));
     return await run(words, {
       env: { ...open, GATE_HOME: home, GATE_PORT: String(port) },
       cwd: home,
-      timeout_ms: LIMIT_MS,
+      timeout_ms: COMMAND_TIMEOUT_MS,
       signal: this.#ending.signal,
     });
   }
@@ -212,7 +216,8 @@ function pathOf({ root, file }: z.infer<typeof Change>): string | null {
   return root === undefined || file === null ? file : `${root}/${file}`;
 }
 
-function parsed(text: string): unknown {
+/** The value of a JSON text; null for any other text. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -220,6 +225,7 @@ function parsed(text: string): unknown {
   }
 }
 
+/** The first line that a command wrote to stderr, else its exit code. */
 function reasonIn(stderr: string, code: number | null): string {
   return stderr.split("\n")[0]!.replace(/^gate: /, "") || `exit ${code}`;
 }

@@ -215,7 +215,7 @@ describe("in a project with a running daemon", () => {
       [
         "hooks",
         "problem",
-        /Cursor's hooks are not whole/,
+        /Cursor's hooks are incomplete/,
         /^gate global-setup --enforce --host c/,
         HOOKS,
       ],

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { checkDaemon } from "../../../cli/doctor/daemon.ts";
-import { type CheckContext, Findings } from "../../../cli/doctor/context.ts";
+import type { CheckContext } from "../../../cli/doctor/context.ts";
+import { Findings } from "../../../cli/doctor/findings.ts";
 import { forgedError, goneError, unpinnedWarning } from "../../../server/config/view.ts";
 
 const root = "/home/dev/web";

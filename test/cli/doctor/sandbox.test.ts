@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tellEngine } from "../../../cli/doctor/sandbox.ts";
+import { describeEngine } from "../../../cli/doctor/sandbox.ts";
 import { lookForEngine } from "../../../server/sandbox/engine.ts";
 
 const INSTALL = "install bubblewrap: apt install bubblewrap";
@@ -32,10 +32,10 @@ test.each(
     ["none, and no way", { engine: null, why: "no sandbox on plan9", fix: null }, /^none: [^;]*$/],
   ] as const,
 )("doctor tells of the engine: %s", (_, found, text) => {
-  expect(tellEngine(found)).toMatch(text);
+  expect(describeEngine(found)).toMatch(text);
 });
 
 test("where nothing can hold a command, doctor names both reasons", async () => {
   const found = await lookForEngine({ system: "linux", bubblewrap: [], confine: null });
-  expect(tellEngine(found)).toContain("bubblewrap is not installed; nor can it be Landlock: Node");
+  expect(describeEngine(found)).toContain("bubblewrap is not installed; nor can it be Landlock: Node");
 });
