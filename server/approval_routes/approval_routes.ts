@@ -2,6 +2,7 @@ import type { Caller } from "../auth/schema.ts";
 import type { Config } from "../config/config.ts";
 import { GateError } from "../errors.ts";
 import type { CompiledPolicy } from "../policy/evaluate.ts";
+import { idOfName } from "../team/id_of_name.ts";
 import { settled } from "../policy/settled.ts";
 import { testPolicy } from "../policy/test_policy.ts";
 import { KeptList, type ListKind, type ListServices } from "../team/kept_list.ts";
@@ -45,7 +46,7 @@ export interface RoutesInForce {
   policy: CompiledPolicy;
 }
 
-/** Nobody can tell which routes a person accepted. An action waits, and nothing is approved. */
+/** The routes that a person accepted are unknown, so actions wait and none can be approved. */
 export class RoutesUnknown extends GateError {
   constructor(problem: string | null) {
     super("conflict", `Cannot find the approvers: ${problem}`);
@@ -87,8 +88,8 @@ export class ApprovalRoutes {
   }
 
   /**
-   * The routes in force; null if there are none. @throws RoutesUnknown if nobody can tell which
-   * routes a person accepted: then nothing can be approved
+   * The routes in force; null if there are none. @throws RoutesUnknown if the routes that a person
+   * accepted are unknown
    */
   async inForce(): Promise<RoutesInForce | null> {
     const { items, problem, is_certain } = await this.#list.state();
@@ -103,7 +104,7 @@ export class ApprovalRoutes {
   /** Adds a route. @throws GateError `forbidden`, `conflict`, `invalid`, `proof_required` */
   async add(input: AddRouteInput, caller: Caller): Promise<ApprovalRoute> {
     await this.#services.team.requireAdmin(caller, "add the approval route", "gate route add");
-    const id = input.id ?? idOf(input.name);
+    const id = input.id ?? idOfName(input.name, RouteId);
     const { items } = await this.#list.state();
     if (items.some((one) => one.id.toLowerCase() === id.toLowerCase())) {
       throw new GateError("conflict", `Cannot add route "${id}": the id is taken; give another`);
@@ -243,12 +244,4 @@ export function approversOf({ members, role }: Approvers, people: readonly Perso
   const named = members.filter((id) => able.some((one) => one.id === id));
   const byRole = role === null ? [] : able.filter((one) => includes(one.role, role));
   return [...new Set([...named, ...byRole.map(({ id }) => id)])];
-}
-
-/** The id of a route that was given only a name, such as `production-changes`. */
-function idOf(name: string): string {
-  const id = name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-+|-+$/g, "").slice(0, 64);
-  if (RouteId.safeParse(id).success) return id;
-  throw new GateError("invalid", `Cannot make an id of the name "${name}"; give an "id"`);
 }

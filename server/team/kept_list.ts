@@ -55,7 +55,7 @@ export interface ListState<T> {
   items: T[];
   /** Why the file is not in force as it is, and what a person must do; null if it is. */
   problem: string | null;
-  /** False if nobody can tell which items a person accepted. */
+  /** False if the items that a person accepted are unknown. */
   is_certain: boolean;
 }
 
@@ -69,9 +69,9 @@ const MOST_CAUGHT_UP = 200;
 const MOST_TRIES = 3;
 
 /**
- * A list in a file that people edit by hand and gate edits for them. Where a person's key is
- * enrolled, gate.db keeps the list that a person signed: until they accept a change by hand, only
- * the part of it that permits less holds. A file that nobody can read leaves the last list in force.
+ * A list in a file that people edit by hand or through gate. Where a person's key is enrolled,
+ * gate.db keeps the list that a person signed: a change by hand holds only as far as it permits
+ * less, until a person accepts it. The last list stays in force while the file cannot be read.
  */
 export class KeptList<T extends { id: string }> {
   readonly path: string;
@@ -82,7 +82,8 @@ export class KeptList<T extends { id: string }> {
   #accepted: AcceptedList | null;
   /** The number of the newest change that any open ledger remembers. */
   #remembered = 0;
-  #known: { mark: string; state: ListState<T> } = { mark: "", state: EMPTY };
+  /** The last state that was read, and the fingerprint of everything that it rests on. */
+  #last: { mark: string; state: ListState<T> } = { mark: "", state: EMPTY };
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -106,13 +107,13 @@ export class KeptList<T extends { id: string }> {
 
   /** The items in force when `state()` last looked. */
   get items(): readonly T[] {
-    return this.#known.state.items;
+    return this.#last.state.items;
   }
 
   /** The items in force. Reads the file again if it has changed. */
   async state(): Promise<ListState<T>> {
-    const mark = this.#mark();
-    if (this.#known.mark === mark) return this.#known.state;
+    const mark = this.#fingerprint();
+    if (this.#last.mark === mark) return this.#last.state;
     return await this.#inTurn(() => this.#refresh());
   }
 
@@ -120,7 +121,9 @@ export class KeptList<T extends { id: string }> {
   async put(item: T, by: Changer): Promise<void> {
     await this.#change(by, (text, items) => {
       const at = items.findIndex(({ id }) => id === item.id);
-      if (at < 0 && items.length >= MOST_ITEMS) throw this.#refuse(`it has ${MOST_ITEMS} entries`);
+      if (at < 0 && items.length >= MOST_ITEMS) {
+        throw this.#conflict(`it has ${MOST_ITEMS} entries`);
+      }
       return at < 0 ? this.#insert(text, item) : this.#update(text, at, item, items[at]!);
     });
   }
@@ -152,11 +155,13 @@ export class KeptList<T extends { id: string }> {
   async accept({ items_sha256, number }: AcceptListInput, by: Changer): Promise<void> {
     await this.#inTurn(async () => {
       const file = this.#readFile();
-      if (file.error !== null) throw this.#refuse(`${file.error}; correct the file`);
+      if (file.error !== null) throw this.#conflict(`${file.error}; correct the file`);
       const items = this.#itemsOf(file);
       const now = this.#versionOf(items);
       if (now.items_sha256 !== items_sha256 || now.number !== number) {
-        throw this.#refuse("it is not the version that you have seen; look again, then accept it");
+        throw this.#conflict(
+          "it is not the version that you have seen; look again, then accept it",
+        );
       }
       await this.#commit(items, by, { by_hand: true });
     });
@@ -169,7 +174,7 @@ export class KeptList<T extends { id: string }> {
       const number = await newestChange(ledger, Object.values(this.#kind.events));
       if (number > this.#remembered) {
         this.#remembered = number;
-        this.#known = { ...this.#known, mark: "" };
+        this.#last = { ...this.#last, mark: "" };
       }
       if (number >= (this.#accepted?.number ?? 0)) return;
       const { registry } = this.#services;
@@ -188,13 +193,13 @@ export class KeptList<T extends { id: string }> {
     await this.#inTurn(async () => {
       for (let tries = 1;; tries++) {
         const state = await this.#refresh();
-        if (state.problem !== null) throw this.#refuse(state.problem);
+        if (state.problem !== null) throw this.#conflict(state.problem);
         const mark = fingerprint(this.path);
         const file = this.#readFile();
-        if (file.error !== null) throw this.#refuse(`${file.error}; correct the file`);
+        if (file.error !== null) throw this.#conflict(`${file.error}; correct the file`);
         const text = editing(this.#textOf(file), this.#itemsOf(file));
         const edited = parseConfig(this.path, text, this.#schema);
-        if (edited.error !== null) throw this.#refuse(`${edited.error}; give other values`);
+        if (edited.error !== null) throw this.#conflict(`${edited.error}; give other values`);
         if (text === file.text) return;
         const write = () => {
           if (fingerprint(this.path) !== mark) return false;
@@ -202,7 +207,7 @@ export class KeptList<T extends { id: string }> {
           return true;
         };
         if (await this.#commit(this.#itemsOf(edited), by, { write })) return;
-        if (tries === MOST_TRIES) throw this.#refuse("another program is changing the file");
+        if (tries === MOST_TRIES) throw this.#conflict("another program is changing the file");
       }
     });
   }
@@ -240,7 +245,7 @@ export class KeptList<T extends { id: string }> {
     await saveAccepted(registry, this.#kind.file, accepted, changes);
     this.#accepted = accepted;
     this.#remembered = Math.max(this.#remembered, accepted.number);
-    this.#known = { ...this.#known, mark: "" };
+    this.#last = { ...this.#last, mark: "" };
     for (const ledger of this.#ledgers.values()) {
       await ledger.commit({ statements: [], events: changes.map(toEvent) }).catch((error) =>
         environment.log("error", `Cannot record the change of ${this.#kind.words}`, {
@@ -272,18 +277,18 @@ export class KeptList<T extends { id: string }> {
   }
 
   async #refresh(): Promise<ListState<T>> {
-    const mark = this.#mark();
-    if (this.#known.mark === mark) return this.#known.state;
+    const mark = this.#fingerprint();
+    if (this.#last.mark === mark) return this.#last.state;
     const isNew = this.#accepted === null && this.#remembered === 0;
-    // Whoever never made a list does not wait until the proofs of all ledgers are read.
+    // Without a list there is nothing to prove, so this does not wait for the proofs of all ledgers.
     if (isNew && fingerprint(this.path) === "absent") {
-      this.#known = { mark, state: EMPTY };
+      this.#last = { mark, state: EMPTY };
       return EMPTY;
     }
     const isFree = await this.#services.proofs.eventCheck() === null;
     const state = isFree ? await this.#freeState() : await this.#provenState();
     // Saving has changed the mark.
-    this.#known = { mark: this.#mark(), state };
+    this.#last = { mark: this.#fingerprint(), state };
     return state;
   }
 
@@ -307,7 +312,7 @@ export class KeptList<T extends { id: string }> {
     const { file: name, words, tighten } = this.#kind;
     const accepted = await this.#provenItems();
     if (accepted === null) {
-      const problem = `no person's proof of ${words} stands in gate.db; look at "${this.path}", ` +
+      const problem = `gate.db holds no person's proof of ${words}; look at "${this.path}", ` +
         "then run gate team accept";
       return { items: [], problem, is_certain: false };
     }
@@ -384,11 +389,12 @@ export class KeptList<T extends { id: string }> {
     }, text);
   }
 
-  #refuse(why: string): GateError {
+  #conflict(why: string): GateError {
     return new GateError("conflict", `Cannot change ${this.#kind.words}: ${why}`);
   }
 
-  #mark(): string {
+  /** Changes with the file, the kind of proof, the accepted list and the ledgers. */
+  #fingerprint(): string {
     return `${
       fingerprint(this.path)
     } ${this.#services.proofs.kind} ${this.#accepted?.number} ${this.#remembered}`;
@@ -404,7 +410,7 @@ export class KeptList<T extends { id: string }> {
 
 const EMPTY = { items: [], problem: null, is_certain: true };
 
-/** Who changes a file by hand: nobody can tell. */
+/** The actor of a change by hand, because the file does not show who changed it. */
 const BY_HAND = "file";
 
 function documentOf<T extends { id: string }>(

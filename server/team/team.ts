@@ -3,6 +3,7 @@ import type { Caller, LoginCode } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import { GateError } from "../errors.ts";
 import type { Proofs } from "../proof/proofs.ts";
+import { idOfName } from "./id_of_name.ts";
 import { KeptList, type ListKind, type ListServices } from "./kept_list.ts";
 import {
   type AcceptListInput,
@@ -115,7 +116,7 @@ export class Team {
   async add(input: AddMemberInput, caller: Caller): Promise<Member> {
     await this.requireAdmin(caller, "add the member", "gate team add");
     const { name, role, email = null, channels = [] } = input;
-    const id = input.id ?? idOf(name);
+    const id = input.id ?? idOfName(name, MemberId);
     if (await this.#find(id)) {
       throw new GateError("conflict", `Cannot add member "${id}": the id is taken; give another`);
     }
@@ -235,15 +236,6 @@ export class Team {
     if (people.some(({ role }) => role === "admin")) return;
     throw new GateError("conflict", `Cannot ${verb}: nobody would be an admin; add one first`);
   }
-}
-
-/** The id of a member who was given only a name, such as `ann-miller`. */
-function idOf(name: string): string {
-  const id = name.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-+|-+$/g, "").slice(0, 64);
-  const { success } = MemberId.safeParse(id);
-  if (success) return id;
-  throw new GateError("invalid", `Cannot make an id of the name "${name}"; give an "id"`);
 }
 
 function definedOf<V extends object>(value: V): Partial<V> {
