@@ -23,6 +23,7 @@ export interface HookAnswer {
   held: string | null;
 }
 
+/** The caller of a hook, and the daemon that answers. */
 export interface HookContext {
   daemon: Daemon;
   host: string;
@@ -44,6 +45,7 @@ const OTHER_TOOLS = [
   "project_info",
 ] as const;
 
+/** The name of a tool of gate's MCP server. */
 export type OwnTool = GateToolName | (typeof OTHER_TOOLS)[number];
 
 /** The gate's own MCP tools. Hooks let them pass, because `submit()` evaluates their actions. */
@@ -65,7 +67,7 @@ export async function answerHook(input: HookInput, context: HookContext): Promis
     );
   }
   try {
-    return await answer(input, hooks, context);
+    return await answerCall(input, hooks, context);
   } catch (error) {
     const isPublic = error instanceof GateError && error.code !== "internal";
     if (!isPublic) context.daemon.log("error", "Cannot answer a hook", { error: String(error) });
@@ -76,13 +78,14 @@ export async function answerHook(input: HookInput, context: HookContext): Promis
   }
 }
 
-async function answer(
+/** Evaluates one call: lets it go on, replaces its command, or denies it. Records outcomes. */
+async function answerCall(
   input: HookInput,
   hooks: HostHooks,
   context: HookContext,
 ): Promise<HookAnswer> {
   const goOn = { output: GO_ON, held: null };
-  const call = parsed(() => hooks.read(input, ownServer()), "Cannot read the hook's input");
+  const call = readFromHost(() => hooks.read(input, ownServer()), "Cannot read the hook's input");
   if (call === null || isOwnTool(call)) return goOn;
   if (!isAbsolute(call.cwd) || call.cwd.includes("\0")) {
     throw new GateError(
@@ -90,11 +93,11 @@ async function answer(
       'Cannot read the hook\'s input: its "cwd" is not an absolute path',
     );
   }
-  const native = parsed(() => toNative(call, hooks, context.host), `"${call.tool}"`);
+  const native = readFromHost(() => toNative(call, hooks, context.host), `"${call.tool}"`);
   const place = await findPlace(context.daemon, native, context.query.project_dir);
   const session = await joinSession(place, call, context);
   if (call.event === "after") {
-    await report(place.project, session, withAgentsInput(call, context), context);
+    await reportOutcome(place.project, session, withAgentsInput(call, context), context);
     return goOn;
   }
   const wait_ms = context.query.wait_ms ?? WAIT_MS;
@@ -110,15 +113,20 @@ async function answer(
   if (action.decision.sandbox && !can_wall) {
     const why = "it may run only in the sandbox, and its host does not take the command of gate";
     const outcome = { failed: true, exit_code: null, output: null, error: why, duration_ms: null };
-    await report(place.project, session, { call: { ...call, outcome }, is_ours: true }, context);
+    await reportOutcome(
+      place.project,
+      session,
+      { call: { ...call, outcome }, is_ours: true },
+      context,
+    );
     return { output: hooks.deny(`Blocked by gate: ${why}; use the tool run_command`), held: null };
   }
-  return await replaced(action, shell, { actions, host_shells, call, hooks }) ?? goOn;
+  return await replaceCommand(action, shell, { actions, host_shells, call, hooks }) ?? goOn;
 }
 
 /**
- * Names the shell of a session in which gate can replace this command; null if its host does not
- * take another command here, or if there is no sandbox.
+ * The key of the shell in which gate can replace this command; null if the host accepts no
+ * replacement here, or if there is no sandbox.
  */
 async function shellOf(
   { config }: Project,
@@ -139,10 +147,10 @@ async function shellOf(
 }
 
 /**
- * The answer that puts gate in the place of an allowed command: to run it in the sandbox, or to see
- * whether the host takes another command. Null if the command runs as it is.
+ * The answer that replaces an allowed command by one of gate, which runs it in the sandbox or shows
+ * whether the host accepts a replacement. Null if the command runs unchanged.
  */
-async function replaced(
+async function replaceCommand(
   { id, project_id, decision: { sandbox } }: Action,
   shell: string | null,
   { actions, host_shells, call, hooks }: {
@@ -194,7 +202,7 @@ function refusalText(action: Action): string {
   return `Blocked by gate: action ${id} is ${status}${error ? `: ${error}` : ""}`;
 }
 
-/** Our MCP server submits its own calls, so the hook lets them pass: a person decides once. */
+/** True for a call of our MCP server, which submits it itself, so that a person reviews it once. */
 function isOwnTool({ server }: HookCall): boolean {
   return server !== null && server.is_ours !== false && OWN_TOOLS.has(server.tool);
 }
@@ -211,7 +219,7 @@ function toNative(call: HookCall, hooks: HostHooks, host: string): NativeCall {
   const uses = kind === null || call.event === "after"
     ? []
     : usesOf(kind, input, { cwd, folder_keys: hooks.folder_keys });
-  return { host, tool, input, cwd, uses, key: cut(key), is_quiet: kind === "quiet" };
+  return { host, tool, input, cwd, uses, key: shortKey(key), is_quiet: kind === "quiet" };
 }
 
 /** The session with the host's id; its first call opens it. */
@@ -229,7 +237,8 @@ async function joinSession(
   );
 }
 
-async function report(
+/** Records the outcome of a call that the host has made. */
+async function reportOutcome(
   { actions }: Project,
   session: OpenSession,
   { call, is_ours }: Reported,
@@ -244,30 +253,32 @@ async function report(
     session_id: session.id,
     tool: recordedName(host, call.tool),
     input_sha256: sha256(JSON.stringify(call.input)),
-    key: cut(call.key),
+    key: shortKey(call.key),
   };
   await actions.reportNative(which, { outcome: call.outcome!, is_bare }, caller);
 }
 
+/** A call with its outcome. */
 interface Reported {
   call: HookCall;
-  /** The host ran what gate put in the place of the command. */
+  /** The host ran the command of gate instead of the agent's. */
   is_ours: boolean;
 }
 
-/** The call as its agent made it: a host reports the command that it ran. */
+/** The call with the agent's own command, because a host reports the command that it ran. */
 function withAgentsInput(call: HookCall, { daemon: { host_shells } }: HookContext): Reported {
   const ticket = host_shells.ticketIn(call.input.command);
   if (ticket === null) return { call, is_ours: false };
   return { call: { ...call, input: { ...call.input, command: ticket.command } }, is_ours: true };
 }
 
-function cut(key: string | null): string | null {
+/** The host's key of a call, if it is short enough to record. */
+function shortKey(key: string | null): string | null {
   return key === null || key.length > 200 ? null : key.replaceAll("\0", "").toWellFormed();
 }
 
-/** Turns an error of the parser into a refusal with its cause: a host's input is hostile. */
-function parsed<T>(read: () => T, what: string): T {
+/** Returns what `read` returns. @throws GateError `invalid` for an input that it cannot read */
+function readFromHost<T>(read: () => T, what: string): T {
   try {
     return read();
   } catch (error) {

@@ -21,16 +21,16 @@ const CONTENTS = ["content", "contents", "file_text"];
 const WORKING_FOLDERS = ["cwd", "workdir", "working_directory", "dir_path", "directory"];
 
 /** The working folder of a call, and the keys by which its host names the folder of a command. */
-interface Around {
+interface CallPlace {
   cwd: string;
   folder_keys: readonly string[];
 }
 
 /** The uses of a tool of that kind with that input. @throws Error for an unclear input */
-export function usesOf(kind: ToolKind, input: Record<string, unknown>, around: Around): Use[] {
+export function usesOf(kind: ToolKind, input: Record<string, unknown>, place: CallPlace): Use[] {
   switch (kind) {
     case "command":
-      return commandUses(input, around);
+      return commandUses(input, place);
     case "patch":
       return patchUses(patchIn(input));
     case "write":
@@ -42,7 +42,7 @@ export function usesOf(kind: ToolKind, input: Record<string, unknown>, around: A
     case "delete":
       return pathsIn(input).map((path) => ({ is: "delete", path }));
     case "text_editor":
-      return usesOf(TEXT_EDITOR[String(input.command)] ?? "edit", input, around);
+      return usesOf(TEXT_EDITOR[String(input.command)] ?? "edit", input, place);
     case "read":
     case "search":
       return readUses(input, kind === "search");
@@ -53,7 +53,7 @@ export function usesOf(kind: ToolKind, input: Record<string, unknown>, around: A
 
 const TEXT_EDITOR: Record<string, ToolKind> = { view: "read", create: "write" };
 
-function commandUses(input: Record<string, unknown>, { cwd, folder_keys }: Around): Use[] {
+function commandUses(input: Record<string, unknown>, { cwd, folder_keys }: CallPlace): Use[] {
   const { command } = input;
   const isWords = Array.isArray(command) && command.every((word) => typeof word === "string");
   const line = isWords ? command.map(quote).join(" ") : textOrNull(command);
@@ -102,7 +102,7 @@ function textAfter(text: string | null, edits: readonly (Edit | null)[]): string
   for (const [i, edit] of edits.entries()) {
     read += now?.length ?? 0;
     if (edit === null || read > MAX_READ) return null;
-    now = applied(now, edit, i === 0);
+    now = applyEdit(now, edit, i === 0);
     if (now === null) return null;
   }
   return now;
@@ -119,7 +119,7 @@ function editOf(given: unknown): Edit | null {
 }
 
 /** The text after one edit; null when the host may apply it differently. */
-function applied(text: string | null, edit: Edit, isFirst: boolean): string | null {
+function applyEdit(text: string | null, edit: Edit, isFirst: boolean): string | null {
   if (edit.old === "") return text === null && isFirst ? edit.new : null;
   if (text === null) return null;
   const parts = text.split(edit.old);
