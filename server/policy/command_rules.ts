@@ -58,7 +58,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
     }
   }
   const evaluateFile = (effect: Effect) =>
-    walled(evaluateEffect(policy, effect, options), effect, options);
+    markWalled(evaluateEffect(policy, effect, options), effect, options);
   for (const effect of effects) {
     if (options.is_guest && isElsewhere(effect, options)) continue;
     const certain = effect.tracked
@@ -86,7 +86,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   // If a tool rule matches, the default does not apply.
   if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
   if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
-  // A default that allows is a person's choice to let pass whatever is not suspicious.
+  // With the default `allow`, a person chose to allow every command that is not suspicious.
   if (policy.defaultEffect === "allow" || !proof) return { findings, ...known };
   return { findings: [...findings, ...findUnproved(command, proof)], ...known };
 };
@@ -116,7 +116,7 @@ function makesRepository({ effects }: CommandAnalysis): boolean {
   return effects.some(({ op, path }) => op !== "read" && !DEVICES.test(path));
 }
 
-/** Whether an effect is none on the roots, so that the rules of its own project decide about it. */
+/** Whether an effect is outside of every root, so that the rules of its own project decide about it. */
 function isElsewhere({ op, path, walked }: Effect, { roots, resolve }: Surroundings): boolean {
   if (!isStatic(path)) return false;
   const { lexical, real } = resolve(walked ?? path);
@@ -192,8 +192,8 @@ function evaluateSuspect(
     ].map((found) => found.map((one) => ({ ...atMostAsk(one), unsure: true })));
     const { lexical: path } = facts;
     return [
-      ...walled(read!, { op: "read", path }, around),
-      ...walled(write!, { op: "write", path }, around),
+      ...markWalled(read!, { op: "read", path }, around),
+      ...markWalled(write!, { op: "write", path }, around),
     ];
   });
   return [...programs, ...files].map((one) => ({
@@ -334,19 +334,18 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
 }
 
 /**
- * Marks the findings about files that a sandbox hides or protects, and about those in folders that a
- * person opened for it: in the sandbox they are not outside. They are only possible: a certain
- * match is a question of its own. A file that is not there yet cannot be protected, unless the text
- * does not name it.
+ * Marks the findings that a sandbox answers: it hides or protects the file, or a person opened the
+ * folder around it. A certain match of an ask rule is never marked, because a person wants to be
+ * asked. A write of a named file that does not exist yet is not marked: it cannot be protected.
  */
-function walled(
+function markWalled(
   found: Finding[],
   { op, path }: Pick<Effect, "op" | "path">,
   { sandbox, list, resolve }: EvaluationOptions,
 ): Finding[] {
   if (!sandbox) return found;
-  // In a folder that is not there, the sandbox would keep nothing.
-  const isOpen = () => {
+  // The sandbox keeps no files in a folder that does not exist.
+  const isInOpenedFolder = () => {
     const { real } = resolve(path);
     return (sandbox.folders ?? []).some((folder) =>
       (real.startsWith(`${folder}/`) || (op !== "delete" && real === folder)) &&
@@ -355,7 +354,7 @@ function walled(
   };
   return found.map((one) => {
     const { rule, effect, unsure, reason } = one;
-    if (rule?.list === "outside-root" && effect !== "allow" && isOpen()) {
+    if (rule?.list === "outside-root" && effect !== "allow" && isInOpenedFolder()) {
       const more = `${reason}, in a folder that commands in the sandbox may write`;
       return { ...one, effect: "ask", reason: more, is_walled: true };
     }
@@ -423,7 +422,7 @@ function toAnalysis({ units, effects, unresolved }: CommandAnalysis, cwd: string
 }
 
 const DEVICES = /^\/dev\/(null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
-/** Links to whatever streams the process has. */
+/** Links to the standard streams of the process. */
 const STREAMS = /^\/dev\/(stdin|stdout|stderr|fd\/\d+)$/;
 
 /** Devices that keep nothing, unless a link leads to or from them. */

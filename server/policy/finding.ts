@@ -32,7 +32,7 @@ export type About = { path: PathFacts } | { unit: Unit };
 
 /** The list of the builtin rule about commands that are not proved. */
 export const UNPROVED = "unproved";
-/** That about links in git's own folder. A sandbox hides what they lead to. */
+/** The list of the builtin rule about links in git's folder. A sandbox hides their targets. */
 export const GIT_LINK = "git-link";
 
 /** The finding of a rule that certainly matches. */

@@ -37,7 +37,7 @@ const VAGUE = new Set(["unresolved", "malformed-path", "outside-root", "evaluati
 const MOST_PATHS = 2_000;
 /** Links are followed for this many paths; the others are compared as they are written. */
 const MOST_RESOLVED = 100;
-/** So much is read as commands. Of prose the rest is searched for paths alone. */
+/** The most characters that are read as commands; the rest of a prose text is searched for paths. */
 const MOST_COMMAND_CHARS = 24 * 1024;
 
 /** One search of one input. */
@@ -83,7 +83,7 @@ class Search {
       ? this.#writeFindings(facts, is_whole && /^[/~]|\.\./.test(path))
       : evaluateRead(this.#policy, facts, this.#around);
     for (const one of found) {
-      // Nobody knows what stands for the unknown part of a word.
+      // The unknown part of a word may be anything, so an unsure match in a text does not count.
       if (one.unsure && !is_whole) continue;
       this.#note(is_whole ? one : atMostAsk(one), place);
     }
@@ -94,7 +94,7 @@ class Search {
     return found.flatMap((one) => {
       if (one.rule === null || one.effect === "allow") return [];
       if (!VAGUE.has(one.rule.list)) return [one];
-      // Nobody knows whether the tool writes there.
+      // The tool may only read there, so the finding asks at most.
       const isOutside = one.rule.list === "outside-root" && isElsewhere && this.#changes;
       return isOutside ? [atMostAsk(one)] : [];
     });

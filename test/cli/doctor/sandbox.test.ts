@@ -37,5 +37,7 @@ test.each(
 
 test("where nothing can hold a command, doctor names both reasons", async () => {
   const found = await lookForEngine({ system: "linux", bubblewrap: [], confine: null });
-  expect(describeEngine(found)).toContain("bubblewrap is not installed; nor can it be Landlock: Node");
+  expect(describeEngine(found)).toContain(
+    "bubblewrap is not installed; nor can it be Landlock: Node",
+  );
 });
