@@ -21,7 +21,8 @@ const SANDBOXES = [
   { kind: "built ahead, folders in turns", folders: [".", "src"], changes: false },
   { kind: "built for it", folders: ["."], changes: true },
 ] as const;
-const HIDDEN = "src/.env";
+/** In a folder of its own: the files beside it would be looked at again too. */
+const HIDDEN = "settings/.env";
 /** Before each command. An agent reads and thinks for longer. */
 const PAUSE_MS = 100;
 /** Two builds of C files: one that ends in a moment, and one of the length of real ones. */
