@@ -278,7 +278,10 @@ export async function headline(page: Page, text: string): Promise<void> {
 
 /** Waits until the card accepts a decision. */
 export async function settled(page: Page): Promise<void> {
-  await page.locator(".decision .button-primary:not([aria-disabled])").waitFor();
+  // A locator looks again after 100 and then after 500 ms; this looks at each frame.
+  await page.waitForFunction(() =>
+    document.querySelector(".decision .button-primary:not([aria-disabled])") !== null
+  );
 }
 
 /** Holds the scripts that the page loads from now on; returns how to let them through. */
