@@ -99,7 +99,7 @@ With --shared the home takes over the keys of the other machines, so it must hav
 On the joining machine, begin with an empty home (GATE_HOME, or the old one moved away):
   1. gate global-config init and gate global-config edit, before the daemon's first start
   2. gate init in the project, without gate proof set
-  3. gate hub join --shared with the passphrase of the other machines, which also accepts the configs
+  3. gate hub join --shared with the passphrase of the other machines; it also accepts the configs
 ${examples("gate hub join", "gate hub join --shared --project web")}`;
 
 const HELP = `
