@@ -26,7 +26,7 @@ function has(group: CommandUnknownOpts, word: string): boolean {
 
 const MOST = 3;
 
-/** What people type, with the command that does it. */
+/** Words that people type, each with the command that does it. */
 const OTHER_WORDS = new Map(Object.entries({
   version: "gate --version",
   setup: "gate init, or gate global-setup",

@@ -209,7 +209,7 @@ function beginWaiting({ sandbox, waits, options }: Start): ChildProcess {
   return child;
 }
 
-/** What the shell that waits reads. */
+/** The line that the waiting shell reads and runs. */
 function lineOf(words: readonly string[], { folder }: Start): string {
   const place = quoted(folder);
   return `cd ${place} || exit 126; PWD=${place}; unset OLDPWD; exec ${

@@ -74,7 +74,7 @@ describe.each(Object.entries(FOLDERS))("in folders with a %s name", (kind, name)
   }
 });
 
-/** What the questions and the full screen of gate write themselves: they move the cursor. */
+/** The sequences by which gate's own questions and full screen move the cursor. */
 // deno-lint-ignore no-control-regex
 const SCREEN = /\x1b\[[?\d;]*[A-HJKhlm]|\r/g;
 

@@ -26,7 +26,7 @@ const given = (line: string, input: string): Try => ({ args: line.split(" "), in
 
 const PASSPHRASES = "correct horse battery\nanother horse battery\n";
 
-/** What is tried of each command, in this order. */
+/** The attempts with each command, in this order. */
 export const SURROUNDED: Record<string, Try[]> = {
   "daemon start": tried("daemon start", "daemon start --json", "daemon start --auth TEXT"),
   init: tried(

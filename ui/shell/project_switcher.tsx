@@ -148,7 +148,7 @@ function Choice(props: ChoiceProps) {
 interface LinkProps {
   name: string;
   changes: Record<string, string | null>;
-  /** What the pages show now. */
+  /** The pages show this project now. */
   isCurrent?: boolean;
   onChoose: () => void;
   children: ComponentChildren;

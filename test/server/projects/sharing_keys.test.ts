@@ -32,6 +32,14 @@ async function acceptConfigs(gate: TestGate, person: Person) {
   }
 }
 
+/** Waits until a machine counts the new key of a person. */
+async function takesOver(gate: TestGate, { key_id }: Person) {
+  await vi.waitFor(async () => {
+    const { body } = await ask(gate, "GET", "/api/proof");
+    expect(body).toMatchObject({ problem: null, enrolled: [{ key_id }] });
+  }, soon);
+}
+
 /** Two machines whose ledger a person's passphrase protects. */
 async function stage() {
   const server = await startSqlServer(createTempFolder("sqld"));
@@ -103,10 +111,7 @@ test("a new key on one machine decides on the other too, and the old one no long
   const { person, first, second } = await stage();
   const later = withPassphrase();
   expect((await enrol(sendTo(first), later, person)).status).toBe(200);
-  await vi.waitFor(async () => {
-    const { body } = await ask(second, "GET", "/api/proof");
-    expect(body).toMatchObject({ problem: null, enrolled: [{ key_id: later.key_id }] });
-  }, soon);
+  await takesOver(second, later);
   await acceptConfigs(second, later);
   const { body: held } = await write(second, "held/b.txt");
   const path = `/api/actions/${held.id}/approve?project=test`;
@@ -124,10 +129,7 @@ test("a new key that cannot be taken over at once is taken over a moment later",
   onTestFinished(() => failing.mockRestore());
   const later = withPassphrase();
   expect((await enrol(sendTo(first), later, person)).status).toBe(200);
-  await vi.waitFor(async () => {
-    const { body } = await ask(second, "GET", "/api/proof");
-    expect(body).toMatchObject({ problem: null, enrolled: [{ key_id: later.key_id }] });
-  }, soon);
+  await takesOver(second, later);
   expect(second.logs.filter(({ level }) => level === "error")).toHaveLength(2);
 });
 
