@@ -180,7 +180,7 @@ function Changed({ projects, change, onAccepted }: ChangedProps) {
           <Code value={change.path} />, changed <Ago at={change.at} said />
           {change.by && (
             <>
-              , file of <Text value={change.by} />
+              , owned by <Text value={change.by} />
             </>
           )}
         </p>
