@@ -113,11 +113,16 @@ test("changed configs take one line until they are unfolded, which the browser r
   const accept = banner(page).getByRole("button", { name: "Accept" });
   expect(await accept.count()).toBe(0);
   expect((await banner(page).boundingBox())!.height).toBeLessThan(44);
+  // The browser keeps the state a moment after the click.
+  const keeps = (state: string | null) =>
+    page.waitForFunction((kept) => localStorage.getItem("gate.banners.config") === kept, state);
   await line.click();
   await accept.nth(1).waitFor();
+  await keeps("open");
   await page.reload();
   await accept.nth(1).waitFor();
   await line.click();
+  await keeps(null);
   await page.reload();
   await line.waitFor();
   expect(await accept.count()).toBe(0);
