@@ -10,6 +10,7 @@ import { filesInUse, hostById, userFiles } from "../hosts/hosts.ts";
 import { setStatusLine } from "../hosts/status_line.ts";
 import { type Machine, machineOf } from "../hosts/machine.ts";
 import { type Launch, launchOf, SERVER_NAME } from "../hosts/ours.ts";
+import { hasOldHooks } from "../hosts/enforce.ts";
 import { enforceHosts, type HookReport, showReports } from "../hosts/enforce_report.ts";
 import { redactedDiff } from "../hosts/redacted_diff.ts";
 import {
@@ -124,16 +125,23 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
   if (all.some(({ outcome }) => outcome === "failed")) throw new Exit(EXIT.failed);
 }
 
-/** The changes of the hooks; null if neither --enforce nor --no-enforce is given. */
+/**
+ * The changes of the hooks. If neither --enforce nor --no-enforce is given, only hooks of an older gate
+ * change that let tools run without gate; null if there are none.
+ */
 async function setUpHooks(
   io: Io,
   hosts: readonly AgentHost[],
   { host: asked, dryRun = false, enforce }: SetupOptions,
 ): Promise<HookReport[] | null> {
-  if (enforce === undefined) return null;
   const machine = machineOf(io);
   const { home } = placeOf(io);
   const around = { machine, home, root: null, launch: launchOf(machine, placeOf(io)) };
+  if (enforce === undefined) {
+    const old = hosts.filter((host) => isHooked(host) && hasOldHooks(host, machine));
+    if (old.length === 0) return null;
+    return await enforceHosts(old, { ...around, install: true, isAsked: true, dryRun });
+  }
   const isAsked = asked.length > 0;
   const known = await enforceHosts(hosts, { ...around, install: enforce, isAsked, dryRun });
   return known.filter(({ outcome, host }) =>

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import type { HookedHost } from "../../server/hosts/host.ts";
 import { HOOKED_HOSTS } from "../../server/hosts/hosts.ts";
 import { CliError } from "../errors.ts";
+import type { ConfigFile } from "../hosts/edit/config_file.ts";
 import { type Enforcing, isInUse, planEnforcing } from "../hosts/enforce.ts";
-import { hookLines } from "../hosts/hook_plan.ts";
+import { hookLines, isUnguarded } from "../hosts/hook_plan.ts";
 import { launchOf } from "../hosts/ours.ts";
 import { quote } from "../../server/shown/quote.ts";
 import type { CheckContext } from "./context.ts";
@@ -36,11 +37,7 @@ function checkOfUser(context: CheckContext, found: Findings, host: HookedHost): 
   const repair = { kind: "host", host: host.id, enforce: true } as const;
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools`);
   else if (hookLines(host, file).length > 0) {
-    found.fail(
-      `${host.name}'s hooks are incomplete, or start another gate: ${file.path}`,
-      fix,
-      repair,
-    );
+    found.fail(faultOf(context, host, file), fix, repair);
   } else found.warn(`gate does not check ${host.name}'s own tools`, fix, repair);
 }
 
@@ -53,7 +50,14 @@ function checkOfProject(
   if (hookLines(host, file).length === 0) return;
   const fix = `cd ${quote(root)} && gate init --yes --enforce`;
   if (outcome === "unchanged") found.ok(`${host.name} asks before its own tools in ${root}`);
-  else found.fail(`${host.name}'s hooks are incomplete: ${file.path}`, fix);
+  else found.fail(faultOf(context, host, file), fix);
+}
+
+/** The fault of hooks that differ from those that gate installs now. */
+function faultOf({ machine }: CheckContext, host: HookedHost, file: ConfigFile): string {
+  return isUnguarded(host, file, machine)
+    ? `${host.name}'s hooks are of an older gate: its tools run if gate does not start: ${file.path}`
+    : `${host.name}'s hooks are incomplete, or start another gate: ${file.path}`;
 }
 
 /** Reports a file that cannot be read, so that the check of the others goes on. */

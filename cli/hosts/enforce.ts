@@ -8,7 +8,7 @@ import {
   saveConfig,
 } from "./edit/config_file.ts";
 import { isRecord } from "./edit/text_editor.ts";
-import { hookLine, type HookPlan, planHooks, planRemoval } from "./hook_plan.ts";
+import { type HookPlan, isUnguarded, planHooks, planRemoval } from "./hook_plan.ts";
 import { EDITORS, filesInUse } from "./hosts.ts";
 import { type HostFile, locate, type Machine } from "./machine.ts";
 import type { Launch } from "./ours.ts";
@@ -41,15 +41,22 @@ export function isInUse(host: HookedHost, machine: Machine): boolean {
   return filesInUse(host, machine).length > 0 || existsSync(hookFile(host, machine).sign);
 }
 
+/** Whether an older gate installed hooks for this user that let tools run if gate cannot start. */
+export function hasOldHooks(host: HookedHost, machine: Machine): boolean {
+  try {
+    return isUnguarded(host, openConfig(hookFile(host, machine).path), machine);
+  } catch {
+    return false; // doctor reports the file
+  }
+}
+
 /** Plans the change to a host's hooks. @throws CliError when the file cannot be edited */
 export function planEnforcing(host: HookedHost, enforcing: Enforcing): Enforced {
   const { machine, launch, root, install } = enforcing;
   const file = root === null
     ? openConfig(hookFile(host, machine).path)
     : openInProject(root, host.hooks.settings.project_file);
-  const plan = install
-    ? planHooks(host, file, hookLine(launch, host.id, machine), machine)
-    : planRemoval(host, file);
+  const plan = install ? planHooks(host, file, launch, machine) : planRemoval(host, file);
   return { ...plan, host, file, backup: null };
 }
 

@@ -37,7 +37,7 @@ interface HookEntry {
 export function planHooks(
   host: HookedHost,
   file: ConfigFile,
-  command: string,
+  launch: Launch,
   machine: Pick<Machine, "os">,
 ): HookPlan {
   const { settings } = host.hooks;
@@ -49,7 +49,7 @@ export function planHooks(
   }
   for (const event of settings.events) {
     const [first, ...more] = findOurs(host, document, event.name, file.path);
-    const entry = entryOf(settings, command, event, machine);
+    const entry = entryOf(settings, hookLine(launch, host, event, machine), event, machine);
     if (first && coversEveryTool(first)) {
       known++;
       changes.push(...changesTo(first, entry));
@@ -84,21 +84,59 @@ export function planRemoval(host: HookedHost, file: ConfigFile): HookPlan {
 
 /** The command lines of our hooks in a file, at most one for each event. @throws CliError */
 export function hookLines(host: HookedHost, file: ConfigFile): string[] {
+  return linesOf(host, file).map(({ line }) => line);
+}
+
+/** Whether a hook before a tool, from an older gate, lets the tool run if gate cannot start. */
+export function isUnguarded(host: HookedHost, file: ConfigFile, { os }: Pick<Machine, "os">) {
+  if (os === "win32" && host.hooks.settings.shell_on_windows === null) return false;
+  return linesOf(host, file).some(({ event, line }) => event.is_before && !/\bexit 2\b/.test(line));
+}
+
+function linesOf(host: HookedHost, file: ConfigFile): { event: HookEvent; line: string }[] {
   const document = read(host, file);
-  return host.hooks.settings.events.flatMap(({ name }) => {
-    const [found] = findOurs(host, document, name, file.path);
+  return host.hooks.settings.events.flatMap((event) => {
+    const [found] = findOurs(host, document, event.name, file.path);
     const line = found?.entry.command ?? found?.entry.bash ?? found?.entry.powershell;
-    return typeof line === "string" ? [line] : [];
+    return typeof line === "string" ? [{ event, line }] : [];
   });
 }
 
-/** The command line by which a host's shell starts `gate hook <host>`, by its absolute path. */
-export function hookLine({ command, args, env }: Launch, id: string, { os }: Pick<Machine, "os">) {
+/**
+ * The command line by which a host's shell starts `gate hook <host>`, by its absolute path. Before a
+ * tool it exits with 2, which each host reads as "blocked", whatever keeps gate from answering: many
+ * hosts read other codes as "go on".
+ */
+export function hookLine(
+  { command, args, env }: Launch,
+  { id, hooks }: HookedHost,
+  { is_before }: HookEvent,
+  { os }: Pick<Machine, "os">,
+): string {
   const words = [command, ...args.slice(0, -1), "hook", id];
-  if (os === "win32") return words.map(quotedForWindows).join(" ");
+  if (os === "win32") {
+    const shell = hooks.settings.shell_on_windows;
+    const line = words.map(quotedForWindows).join(" ");
+    const called = shell === "powershell" ? `& ${line}` : line;
+    return is_before && shell !== null ? called + GUARDED_ON_WINDOWS[shell] : called;
+  }
   const names = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
-  return [...names, ...words.map(quote)].join(" ");
+  const script = is_before ? GUARDED : REPORTED;
+  return [...names, `/bin/sh -c '${script}' gate`, ...words.map(quote)].join(" ");
 }
+
+/*
+ * Scripts for `/bin/sh`, because a host may use the user's shell. They leave the folder, which may be
+ * deleted: a compiled program does not start in such a folder.
+ */
+const GUARDED = 'cd / && "$@" && exit; [ $? = 2 ] || echo "Blocked by gate: its hook failed: $*. ' +
+  'Install gate there again, or remove this hook from the settings of the agent host." >&2; exit 2';
+const REPORTED = 'cd / && exec "$@"';
+
+const GUARDED_ON_WINDOWS = {
+  cmd: " || exit 2",
+  powershell: "; if ($LASTEXITCODE -ne 0) { exit 2 }",
+} as const;
 
 function quotedForWindows(word: string): string {
   return /^[\w.:\\/-]+$/.test(word) ? word : `"${word}"`;
@@ -107,10 +145,12 @@ function quotedForWindows(word: string): string {
 const PROGRAM = String
   .raw`(?:gate(?:-(?:linux|darwin|windows|win32)[\w-]*)?(?:\.exe|\.cmd)?|gate\.mjs|cli[\\/]main\.ts)`;
 
-/** Whether a command line starts our hook of that host, at any path of gate. */
+/** Whether a command line starts our hook of that host, at any path of gate, guarded or not. */
 function isHookLine(line: unknown, id: string): boolean {
+  if (typeof line !== "string" || line.length > 8_192) return false;
+  const guard = Object.values(GUARDED_ON_WINDOWS).find((one) => line.endsWith(one)) ?? "";
   const ours = new RegExp(String.raw`(?:^|[\s'"\\/])${PROGRAM}['"]?\s+hook\s+['"]?${id}['"]?\s*$`);
-  return typeof line === "string" && line.length <= 8_192 && ours.test(line);
+  return ours.test(line.slice(0, line.length - guard.length));
 }
 
 function read({ hooks }: HookedHost, file: ConfigFile): Record<string, unknown> {

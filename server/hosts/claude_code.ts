@@ -60,6 +60,7 @@ export const CLAUDE_CODE: AgentHost = {
       is_grouped: true,
       events: [before("PreToolUse"), after("PostToolUse"), after("PostToolUseFailure")],
       entry: (command) => ({ type: "command", command }),
+      shell_on_windows: null,
       fail_closed: { onFailure: "block" },
       timeout: { key: "timeout", unit: "s" },
       guarded_paths: ["~/.claude.json", "~/.claude/settings*.json"],

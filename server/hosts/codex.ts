@@ -37,6 +37,7 @@ export const CODEX: AgentHost = {
       is_grouped: true,
       events: [before("PreToolUse"), after("PostToolUse")],
       entry: (command) => ({ type: "command", command }),
+      shell_on_windows: "cmd",
       timeout: { key: "timeout", unit: "s" },
       guarded_paths: ["~/.codex/{config.toml,hooks.json}"],
       guarded_folder: "~/.codex",

@@ -59,6 +59,7 @@ export const COPILOT_CLI: AgentHost = {
         type: "command",
         [os === "win32" ? "powershell" : "bash"]: command,
       }),
+      shell_on_windows: "powershell",
       timeout: { key: "timeoutSec", unit: "s" },
       guarded_paths: ["~/.copilot/{mcp-config.json,hooks}"],
       guarded_folder: "~/.copilot",

@@ -50,6 +50,7 @@ export const CURSOR: AgentHost = {
         after("postToolUseFailure"),
       ],
       entry: (command) => ({ command }),
+      shell_on_windows: null,
       fail_closed: { failClosed: true },
       timeout: { key: "timeout", unit: "s" },
       guarded_paths: ["~/.cursor/{mcp.json,hooks.json}"],

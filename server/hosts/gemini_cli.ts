@@ -45,6 +45,7 @@ export const GEMINI_CLI: AgentHost = {
       is_grouped: true,
       events: [before("BeforeTool"), after("AfterTool")],
       entry: (command) => ({ name: "gate", type: "command", command }),
+      shell_on_windows: "powershell",
       timeout: { key: "timeout", unit: "ms" },
       guarded_paths: ["~/.gemini/settings.json"],
       guarded_folder: "~/.gemini",

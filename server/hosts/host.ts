@@ -164,6 +164,8 @@ export interface HookSettings {
   events: readonly HookEvent[];
   /** The keys of a hook that starts this command line. */
   entry(command: string, os: Os): Record<string, unknown>;
+  /** The shell that runs the command line on Windows; null if it is not known. */
+  shell_on_windows: "cmd" | "powershell" | null;
   /** Keys by which the host refuses a tool when the hook before it fails. */
   fail_closed?: Record<string, unknown>;
   timeout: { key: string; unit: "s" | "ms" };

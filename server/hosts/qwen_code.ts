@@ -33,6 +33,7 @@ export const QWEN_CODE: AgentHost = {
       is_grouped: true,
       events: [before("PreToolUse"), after("PostToolUse"), after("PostToolUseFailure")],
       entry: (command) => ({ name: "gate", type: "command", command }),
+      shell_on_windows: "cmd",
       // Old versions count milliseconds; new versions count seconds, but read 1000 and more as ms.
       timeout: { key: "timeout", unit: "ms" },
       guarded_paths: ["~/.qwen/settings.json"],

@@ -136,8 +136,13 @@ describe("Claude Code with gate's hooks", () => {
     const text = readFileSync(settings, "utf8");
     writeFileSync(settings, text.replaceAll("GATE_PORT=", "GATE_HOME=/dev/null GATE_PORT="));
     expect((await session([call]))[0]).toMatch(/Blocked by gate/);
-    writeFileSync(settings, text.replaceAll(/GATE_PORT=[^"]* hook/g, "/gone/gate hook"));
-    expect((await session([call]))[0]).not.toContain("back");
+    writeFileSync(
+      settings,
+      text.replaceAll(/\S+ hook claude-code/g, "/gone/gate hook claude-code"),
+    );
+    const [refused] = await session([call]);
+    expect(refused).not.toContain("back");
+    expect(refused).toContain("Blocked by gate: its hook failed: /gone/gate hook claude-code");
     writeFileSync(settings, text);
   });
 });

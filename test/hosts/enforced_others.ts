@@ -88,5 +88,15 @@ describe.each(OTHER_HOSTS)("$id with gate's hooks", (host) => {
     const [refused] = await session([run("echo gone > src/gone.txt")]);
     expect(refused).toContain("Blocked by gate");
     expect(isThere("src/gone.txt")).toBe(false);
+    writeFileSync(hooks, text);
+  });
+
+  test("a call is refused if gate was deleted, and the agent learns the way out", async () => {
+    const text = readFileSync(hooks, "utf8");
+    writeFileSync(hooks, text.replaceAll(/\S+ hook ([\w-]+)/g, "/gone/gate hook $1"));
+    const [refused] = await session([run("echo deleted > src/deleted.txt")]);
+    expect(isThere("src/deleted.txt")).toBe(false);
+    expect(refused).toContain("Install gate there again, or remove this hook");
+    writeFileSync(hooks, text);
   });
 });

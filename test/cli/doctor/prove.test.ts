@@ -68,7 +68,7 @@ test("--prove reports an entry that does not work", async () => {
     fix: "gate global-setup --host cursor",
   }));
   const hook = readFileSync(hooks(), "utf8")
-    .replaceAll(/"command": "[^"]*"/g, `"command": "${broken} hook cursor"`);
+    .replaceAll(/"command": "(?:[^"\\]|\\.)*"/g, `"command": "${broken} hook cursor"`);
   writeFileSync(hooks(), hook);
   const hooked = await diagnose(gated.terminal, "--prove");
   expect(hooked.findings).toContainEqual(expect.objectContaining({

@@ -15,11 +15,15 @@ import { parse } from "jsonc-parser";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DEADLINES } from "../../../cli/hook/deadlines.ts";
 import { hookFile } from "../../../cli/hosts/enforce.ts";
+import { hookLines, planHooks, planRemoval } from "../../../cli/hosts/hook_plan.ts";
 import { HOOKED_HOSTS } from "../../../server/hosts/hosts.ts";
 import { createTerminal, type TestTerminal } from "../terminal.ts";
 import { snapshot } from "./stage.ts";
 
 type Json = Record<string, unknown>;
+
+/** A command line of gate's in a file, up to the name of the host. */
+const LINE = /GATE_PORT=\d+ (?:[^"\\]|\\.)*? hook /g;
 
 describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
   const host = HOOKED_HOSTS.find((one) => one.id === id)!;
@@ -46,7 +50,9 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
   /** Runs with --dry-run, then for real, then again. Only the real run may write. */
   const run = async (...flags: string[]) => {
     const args = ["global-setup", "--host", id, ...flags];
+    const known = existsSync(file) ? text() : "";
     await terminal.run(["global-setup", "--host", id]); // adds the MCP entry, so that later runs change only hooks
+    if (known.includes("/old/place")) write(known);
     const before = snapshot(terminal.folder);
     const dry = await terminal.run([...args, "--dry-run"]);
     expect(snapshot(terminal.folder)).toEqual(before);
@@ -83,6 +89,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
       const isBefore = settings.events.find(({ name }) => name === event)!.is_before;
       const line = String(hook.command ?? hook.bash);
       expect(line).toMatch(new RegExp(`^GATE_PORT=\\d+ /.* hook ${id}$`));
+      expect(line.includes("exit 2' gate /")).toBe(isBefore);
       const seconds = settings.timeout.unit === "ms" ? Number(hook.timeout) / 1000 : hook.timeout ??
         hook.timeoutSec;
       if (isBefore) expect(Number(seconds) * 1000).toBeGreaterThan(DEADLINES.refuse);
@@ -231,7 +238,7 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
   test("outdated hooks get the new path and switches, and keep a longer time-out", async () => {
     await install();
     const now = text();
-    const old = now.replaceAll(/GATE_PORT=\d+ [^"]*? hook /g, "/old/place/gate hook ")
+    const old = now.replaceAll(LINE, "/old/place/gate hook ")
       .replace(/"timeout(Sec)?": ?(300|300000)\b/, '"timeout$1": 999999')
       .replace(/,?\s*"(onFailure|failClosed)": ?("block"|true)/, "");
     write(old);
@@ -239,6 +246,31 @@ describe.each(HOOKED_HOSTS.map(({ id }) => id))("the hooks of %s", (id) => {
     expectOurs();
     expect(text()).toContain("999999");
     expect(text()).not.toContain("/old/place");
+  });
+
+  test("global-setup replaces hooks that let tools run without gate, and doctor tells of them", async () => {
+    await terminal.run(["global-setup", "--host", id, "--enforce"]);
+    const now = text();
+    const old = now.replaceAll(/\/bin\/sh -c '[^']*' gate /g, "");
+    expect(old).not.toBe(now);
+    write(old);
+    const told = async () => {
+      const { findings } = JSON.parse((await terminal.run(["doctor", "--json"])).stdout);
+      return findings.filter(({ message }: { message: string }) =>
+        message.startsWith(`${host.name}'s hooks are of an older gate`)
+      );
+    };
+    expect(await told()).toMatchObject([
+      { level: "problem", fix: `gate global-setup --enforce --host ${id}` },
+    ]);
+    const { code, stdout } = await terminal.run(["global-setup", "--json"]);
+    const { hooks } = JSON.parse(stdout);
+    expect({ code, hooks }).toMatchObject({ code: 0, hooks: [{ host: id, outcome: "updated" }] });
+    expect(text()).toBe(now);
+    expect(await told()).toEqual([]);
+    expect(JSON.parse((await terminal.run(["global-setup", "--json"])).stdout).hooks).toBe(
+      undefined,
+    );
   });
 
   test("a narrowed matcher of gate's hook matches every tool again", async () => {
@@ -345,4 +377,26 @@ describe("a host without hooks", () => {
       await terminal.close();
     }
   });
+});
+
+test.each([
+  ["codex", `C:\\gate.exe hook codex || exit 2`, `C:\\gate.exe hook codex`],
+  ["qwen-code", `C:\\gate.exe hook qwen-code || exit 2`, `C:\\gate.exe hook qwen-code`],
+  [
+    "gemini-cli",
+    `& C:\\gate.exe hook gemini-cli; if ($LASTEXITCODE -ne 0) { exit 2 }`,
+    `& C:\\gate.exe hook gemini-cli`,
+  ],
+  ["claude-code", `C:\\gate.exe hook claude-code`, `C:\\gate.exe hook claude-code`],
+])("on Windows the hook of %s before a tool fails closed", (id, before, after) => {
+  const host = HOOKED_HOSTS.find((one) => one.id === id)!;
+  const launch = { command: "C:\\gate.exe", args: ["mcp"], env: {} };
+  const file = { path: "f", real: "f", text: null, has_bom: false, sha256: null };
+  const made = planHooks(host, file, launch, { os: "win32" });
+  const lines = hookLines(host, { ...file, text: made.after });
+  const wanted = host.hooks.settings.events.map(({ is_before }) => is_before ? before : after);
+  expect(lines).toEqual(wanted);
+  const again = planHooks(host, { ...file, text: made.after }, launch, { os: "win32" });
+  expect(again.outcome).toBe("unchanged");
+  expect(planRemoval(host, { ...file, text: made.after }).outcome).toBe("removed");
 });
