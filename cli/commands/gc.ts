@@ -1,10 +1,10 @@
 import { Command } from "@commander-js/extra-typings";
 import type { GcInput, GcResult } from "../../server/retention/schema.ts";
-import { unwrap } from "../../server/client.ts";
+import { ProblemError, unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
-import { CliError, EXIT } from "../errors.ts";
+import { CliError, EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { paint, print, printJson, sizeOf } from "../terminal/output.ts";
+import { paint, print, printJson, say, sizeOf } from "../terminal/output.ts";
 import { withSpinner } from "../terminal/prompts.ts";
 import { visibleLine } from "../terminal/visible.ts";
 
@@ -25,13 +25,17 @@ export function createCommand(io: Io) {
         });
       }
       const input = { dry_run: dryRun, ...days !== undefined && { days: readDays(days) } };
-      const results = await withSpinner(
+      const { results, refusals } = await withSpinner(
         io,
         dryRun ? "Looking for old contents" : "Dropping old contents",
         () => collect(io, input, project),
       );
-      if (json) return printJson(io, project === undefined ? results : results[0]);
-      for (const result of results) print(io, describe(io, result));
+      if (json) printJson(io, project === undefined ? results : results[0]);
+      else for (const result of results) print(io, describe(io, result));
+      for (const { id, error } of refusals) {
+        say(io, `${paint(io, "red", "✗")} ${visibleLine(id)}: ${visibleLine(error.message)}`);
+      }
+      if (refusals.length > 0) throw new Exit(EXIT.failed);
     });
 }
 
@@ -60,25 +64,38 @@ async function collect(
   io: Io,
   json: Partial<GcInput>,
   project: string | undefined,
-): Promise<GcResult[]> {
+): Promise<{ results: GcResult[]; refusals: { id: string; error: ProblemError }[] }> {
   const connection = await openConnection(io, { scope: "reviewer" });
   const ids = project !== undefined
     ? [project]
     : (await unwrap(connection.client.api.hub.projects.$get())).items.map(({ id }) => id);
   const results: GcResult[] = [];
+  const refusals: { id: string; error: ProblemError }[] = [];
   for (const id of ids) {
     const { api } = scopedClient(connection, id);
-    results.push(await unwrap(api.retention.gc.$post({ json })));
+    try {
+      results.push(await unwrap(api.retention.gc.$post({ json })));
+    } catch (error) {
+      // The refusal of one project does not hold up the others.
+      if (!(error instanceof ProblemError) || ids.length === 1) throw error;
+      refusals.push({ id, error });
+    }
   }
-  return results;
+  const [first] = refusals;
+  if (first && results.length === 0) throw first.error;
+  return { results, refusals };
 }
 
-function describe(io: Io, { project_id, dry_run, until, dropped, needed }: GcResult): string {
+function describe(
+  io: Io,
+  { project_id, dry_run, until, dropped, needed, obstacle }: GcResult,
+): string {
   const verb = dry_run ? "would drop" : "dropped";
   const sign = dry_run ? "·" : paint(io, "green", "✓");
   const kept = needed.contents === 0 ? "" : `; newer actions need ${amount(needed)}`;
+  const now = obstacle === null ? "" : `\n  Now it would drop nothing: ${visibleLine(obstacle)}`;
   return `${sign} ${visibleLine(project_id)}: ${verb} ${amount(dropped)} from before ` +
-    `${until.slice(0, 10)}${kept}`;
+    `${until.slice(0, 10)}${kept}${now}`;
 }
 
 function amount({ contents, bytes }: GcResult["dropped"]): string {

@@ -16,7 +16,7 @@ import { listEscalations, Notices } from "./review/notices.ts";
 import type { Escalation, RoutedApproval } from "./review/schema.ts";
 import { approve, approveWithEdit, cancel, reject } from "./review/review.ts";
 import { claim, claimNative, report } from "./execute/command.ts";
-import { executeApproved, recoverAction } from "./execute/execute.ts";
+import { executeApproved, recoverAction, refuseForged } from "./execute/execute.ts";
 import { DeadlineQueue } from "./execute/deadlines.ts";
 import { Abandoned, Expiry } from "./execute/expiry.ts";
 import {
@@ -107,11 +107,10 @@ export class Actions {
   /** Recovers what a crash left open: changes of files by the files, commands as `unknown`. */
   async recover(): Promise<void> {
     const { ledger } = this.#services;
-    // A host goes on without the gate and still has time to report.
     for (const row of await listRunning(ledger)) {
-      if (executorOf(row) === "host") {
-        await resumeGuarding(this.#services, row);
-      }
+      if (await refuseForged(this.#services, row)) continue;
+      // A host goes on without the gate and still has time to report.
+      if (executorOf(row) === "host") await resumeGuarding(this.#services, row);
     }
     const left = (await listRunning(ledger)).filter((row) => executorOf(row) !== "host");
     const isCommand = (row: ActionRow) => executorOf(row) === "claimer";
@@ -391,6 +390,7 @@ export class Actions {
 
   /** Recovers an abandoned execution. An execution of this process goes on. */
   async #recover(row: ActionRow): Promise<void> {
+    if (await refuseForged(this.#services, row)) return;
     if (executorOf(row) === "host") await recoverNative(this.#services, row);
     else if (!this.#context.running.has(row.id)) await recoverAction(this.#context, row);
   }

@@ -1,4 +1,5 @@
 import type { ApprovalRoutes } from "../approval_routes/approval_routes.ts";
+import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
@@ -70,6 +71,8 @@ export interface ActionServices {
   neighbours: Neighbours;
   /** Asks a person for a proof of each decision, and checks the proofs in the log. */
   proofs: Pick<Proofs, "require" | "eventCheck">;
+  /** Makes codes that only this machine can make. */
+  signer: Pick<Signer, "seal">;
   /** The people who may decide. */
   team: Pick<Team, "people" | "requireDecider">;
   /** Who approves which held actions. */

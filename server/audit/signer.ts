@@ -1,7 +1,9 @@
 import {
+  createHmac,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hkdfSync,
   type KeyObject,
   sign,
 } from "node:crypto";
@@ -15,11 +17,16 @@ type Unsigned = Pick<Checkpoint, "project_id" | "seq" | "hash" | "at">;
 /** Signs heads of chains with this machine's Ed25519 key. */
 export class Signer {
   readonly #key: KeyObject;
+  readonly #secret: Uint8Array;
   /** The public key as base64 of its SPKI form. */
   readonly public_key: string;
 
   private constructor(key: KeyObject) {
     this.#key = key;
+    const secret = key.export({ type: "pkcs8", format: "der" });
+    this.#secret = new Uint8Array(
+      hkdfSync("sha256", secret, "", "gate: seals of this machine", 32),
+    );
     this.public_key = createPublicKey(key).export({ type: "spki", format: "der" })
       .toString("base64");
   }
@@ -28,6 +35,11 @@ export class Signer {
   static open(folder: string): Signer {
     const path = join(folder, "checkpoints.pem");
     return new Signer(createPrivateKey(readKey(path) ?? makeKey(path)));
+  }
+
+  /** A code for the text that only this machine can make, as base64url. */
+  seal(text: string): string {
+    return createHmac("sha256", this.#secret).update(text).digest("base64url");
   }
 
   sign(head: Unsigned): Checkpoint {

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { GateError } from "../errors.ts";
 import type { Ledger } from "./ledger.ts";
-import { ownSessions } from "./machines.ts";
+import { ownSessions, SHOWN_NAME } from "./machines.ts";
 
 /** The machine of each session that was asked for; it never changes. */
 const known = new WeakMap<Ledger, LRUCache<string, { name: string; is_own: boolean }>>();
@@ -39,7 +39,7 @@ async function findMachineOf(
   session_id: string,
 ): Promise<{ id: string; name: string; is_own: boolean } | null> {
   const [row] = await ledger.all(
-    `SELECT machines.id, machines.name, (true${ownSessions(ledger)}) AS is_own FROM sessions
+    `SELECT machines.id, ${SHOWN_NAME} AS name, (true${ownSessions(ledger)}) AS is_own FROM sessions
       JOIN machines ON machines.id =
         coalesce(sessions.machine, (SELECT id FROM machines WHERE is_first))
       WHERE sessions.project_id = ? AND sessions.id = ?`,

@@ -61,6 +61,8 @@ export interface Machine {
 /** A machine that shares the ledger, as the others see it. */
 export interface SharingMachine extends MachineName {
   version: string;
+  /** The schema of the release that it runs, or ran last; 0 for one that does not tell. */
+  schema: number;
   joined_at: string;
   is_connected: boolean;
   /** The newest event that it has heard of. */

@@ -656,6 +656,10 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
         AND project_id = NEW.project_id AND block = (NEW.seq - 1) / ${BLOCK};
     END`,
   ],
+}, {
+  version: 24,
+  // The oldest schema whose releases can use the database with that version; NULL for its own.
+  statements: ["ALTER TABLE migrations ADD COLUMN needs INTEGER"],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -38,6 +38,11 @@ export function addFirstMachine({ id, name }: MachineName, at: string): Statemen
   }];
 }
 
+/** Names an opening of a ledger by a release with this schema. An older release tells no schema. */
+export function nameOpening(schema: number): string {
+  return `${schema} ${crypto.randomUUID()}`;
+}
+
 /** A statement after which only this opening by the machine may commit. */
 export function noteOpened({ id, name }: MachineName, opened_by: string): Statement {
   return {
@@ -87,12 +92,18 @@ export function noteGone(id: string): Statement {
   return { sql: `UPDATE ${MACHINES} SET seen_at = 0 WHERE id = ?`, args: [id] };
 }
 
+/** SQL for the name of a machine, with the beginning of its id where several hosts have that name. */
+export const SHOWN_NAME = `CASE
+  WHEN (SELECT count(*) FROM ${MACHINES} AS others WHERE others.name = ${MACHINES}.name) > 1
+  THEN ${MACHINES}.name || ' (' || substr(${MACHINES}.id, 1, 8) || ')' ELSE ${MACHINES}.name END`;
+
 /** The machines that share the ledger, the first one first. */
 export async function listMachines(
   database: Pick<LedgerDatabase, "all">,
 ): Promise<SharingMachine[]> {
   const rows = await database.all(
-    `SELECT id, name, version, joined_at, seen_seq, seen_at > unixepoch() - ? AS is_connected
+    `SELECT id, ${SHOWN_NAME} AS name, version, joined_at, opened_by, seen_seq,
+      seen_at > unixepoch() - ? AS is_connected
       FROM ${MACHINES} WHERE left_at IS NULL ORDER BY rowid`,
     [CONNECTED_S],
   );
@@ -100,6 +111,7 @@ export async function listMachines(
     id: String(row.id),
     name: String(row.name),
     version: String(row.version),
+    schema: Number(/^(\d+) /.exec(String(row.opened_by))?.[1] ?? 0),
     joined_at: String(row.joined_at),
     is_connected: row.is_connected === 1,
     seen_seq: Number(row.seen_seq),

@@ -5,6 +5,7 @@ import { clearLedger, copyLedger } from "./copy_ledger.ts";
 import { Database, type LedgerDatabase } from "./database.ts";
 import { requireTexts } from "./health.ts";
 import type { MachineName } from "./ledger.ts";
+import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
 import {
   addFirstMachine,
   addMachine,
@@ -14,6 +15,7 @@ import {
   removeMachine,
   removeOthers,
 } from "./machines.ts";
+import { requireNoNewer } from "./migrate.ts";
 import { takeOwnership } from "./owner.ts";
 import {
   type CopyMark,
@@ -86,7 +88,9 @@ export async function moveFromServer(
     const placement = readPlacement(folder);
     if (!placement) throw new GateError("conflict", "Cannot move the ledger: it is here already");
     const server = opened(await ServerDatabase.open(address));
-    await takeCopy(server, placement, { project_id, own, at });
+    const schema = LEDGER_MIGRATIONS.at(-1)!.version;
+    await requireNoNewer(server, LEDGER_MIGRATIONS);
+    await takeCopy(server, placement, { project_id, own, at, schema });
     // A commit of another machine from here on would not come along.
     await server.batch([removeOthers(own.id, at)]);
     const [path, arriving] = [join(folder, "ledger.db"), join(folder, "ledger.db.arriving")];

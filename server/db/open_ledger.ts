@@ -2,7 +2,6 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { AuditEvent, Checkpoint } from "../evidence/schema.ts";
-import { VERSION } from "../constants.ts";
 import { GateError } from "../errors.ts";
 import { type Head } from "../evidence/chain.ts";
 import { insertCheckpoint, link, type Linked } from "./chain.ts";
@@ -36,6 +35,7 @@ import {
 import { Projector } from "./projector.ts";
 import { readHead } from "./read_head.ts";
 import { type ServerAddress, ServerDatabase } from "./server_database.ts";
+import { requireMigratable } from "./sharing_schema.ts";
 import { Tail } from "./tail.ts";
 import { noteNextBlock } from "./word_blocks.ts";
 
@@ -129,34 +129,17 @@ async function openOnServer(
   return await orClose(database, async () => {
     await requireNoNewer(database, migrations);
     const at = new Date(now()).toISOString();
-    const taken = await takeCopy(database, placement, { project_id, own: own(), at });
+    const schema = migrations.at(-1)!.version;
+    const taken = await takeCopy(database, placement, { project_id, own: own(), at, schema });
     const { machine } = taken;
-    await requireMigratable(database, migrations, machine);
+    await requireMigratable(database, migrations, machine.id);
     await migrate(database, migrations, now);
-    guardCopy(database, placement, { ...taken, schema: migrations.at(-1)!.version });
+    guardCopy(database, placement, { ...taken, schema });
     const head = await readHead(database, options.project_id);
     await setAside(folder, placement);
     const mirror = await Mirror.open(folder, database, { project_id, machine, placement, now });
     return new OwnedLedger(database, owner, options, { head, machine, mirror });
   });
-}
-
-/** @throws GateError `unavailable` while a daemon with the older schema uses the ledger */
-async function requireMigratable(
-  database: ServerDatabase,
-  migrations: Migration[],
-  { id }: Machine,
-): Promise<void> {
-  const { version } = await requireNoNewer(database, migrations);
-  const newest = migrations.at(-1)!.version;
-  if (version === newest) return;
-  const others = (await listMachines(database)).filter((one) => one.is_connected && one.id !== id);
-  if (others.length === 0) return;
-  const names = others.map((one) => `${one.name} (gate ${one.version})`).join(", ");
-  const message = `Cannot open the ledger on ${database.path}: this is gate ${VERSION} (schema ` +
-    `${newest}), and machines with an older one (schema ${version}) use it: ${names}; ` +
-    "stop gate there and install this release on them (gate daemon stop)";
-  throw new GateError("unavailable", message);
 }
 
 /** This machine in a ledger that was on a server; null if no other one ever used it. */

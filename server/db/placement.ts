@@ -6,7 +6,8 @@ import { settleEntries } from "../runtime/files.ts";
 import { readSmallFile, writeWhole } from "../runtime/small_file.ts";
 import type { LedgerDatabase } from "./database.ts";
 import type { Machine, MachineName, Statement } from "./ledger.ts";
-import { addFirstMachine, findMachine, MACHINES, noteOpened } from "./machines.ts";
+import { addFirstMachine, findMachine, MACHINES, nameOpening, noteOpened } from "./machines.ts";
+import { CAN_USE, newerError, schemaOf } from "./migrate.ts";
 import type { ServerDatabase } from "./server_database.ts";
 
 /** Where a project's ledger is, if it is on a server. The file beside `ledger.db` says so. */
@@ -137,10 +138,16 @@ export interface TakenCopy {
 export async function takeCopy(
   database: ServerDatabase,
   placement: Placement,
-  { project_id, own, at }: { project_id: string; own: MachineName; at: string },
+  { project_id, own, at, schema }: {
+    project_id: string;
+    own: MachineName;
+    at: string;
+    /** That of this release. */
+    schema: number;
+  },
 ): Promise<TakenCopy> {
   await requireCopy(database, placement, project_id);
-  const opened_by = crypto.randomUUID();
+  const opened_by = nameOpening(schema);
   await database.batch([
     ...addFirstMachine(own, at),
     noteOpened(own, opened_by),
@@ -164,21 +171,45 @@ export async function takeCopy(
 
 /**
  * From now on a batch fails once the copy is no longer held: it was opened by a copy of this home, the
- * ledger was moved, this machine was removed, or the database has another schema than this.
+ * ledger was moved, this machine was removed, or a release with this schema cannot use it any more.
  */
 export function guardCopy(
   database: ServerDatabase,
   { copy_id }: Placement,
   { machine, opened_by, schema = null }: TakenCopy & { schema?: number | null },
 ): void {
-  database.guardBy({
+  const usable = schema === null ? "" : `AND ${CAN_USE}`;
+  const fence = {
     // SQLite evaluates only the branch that it takes.
     sql: `SELECT CASE WHEN
       EXISTS (SELECT 1 FROM ${MACHINES} WHERE id = ? AND opened_by = ?)
       AND EXISTS (SELECT 1 FROM ${PLACEMENT} WHERE copy_id = ? AND state = 'home')
-      AND coalesce((SELECT max(version) FROM migrations) = ?, 1) THEN 1 ELSE json('{') END`,
-    args: [machine.id, opened_by, copy_id, schema],
-  });
+      ${usable} THEN 1 ELSE json('{') END`,
+    args: [machine.id, opened_by, copy_id, ...schema === null ? [] : [schema]],
+  };
+  database.guardBy(fence, (reader) => whyLost(reader, { copy_id, machine, schema }));
+}
+
+/** Says why this process no longer holds the copy, and what a person does about it. */
+async function whyLost(
+  database: Pick<LedgerDatabase, "all" | "path">,
+  { copy_id, machine, schema }: Pick<Placement, "copy_id"> & {
+    machine: Machine;
+    schema: number | null;
+  },
+): Promise<GateError> {
+  const cannot = `Cannot use the ledger on ${database.path}`;
+  const current = await schemaOf(database);
+  if (schema !== null && current.needs > schema) return newerError(cannot, current, schema);
+  const mark = await readMark(database);
+  const why = mark?.copy_id !== copy_id || mark.state !== "home"
+    ? "another machine has moved it away; see gate hub status there, then run gate hub leave here"
+    : await findMachine(database, machine.id) === null
+    ? "another machine has removed this machine; join again (gate hub leave, then gate hub join " +
+      "--shared)"
+    : "another daemon with a copy of this home has opened it; stop that one (gate daemon stop) " +
+      "and restart gate (gate daemon restart)";
+  return new GateError("unavailable", `${cannot}: ${why}`);
 }
 
 async function requireCopy(

@@ -32,6 +32,13 @@ interface ServerOptions {
   most_bytes?: number;
 }
 
+/** The condition of every batch. */
+interface Fence {
+  statement: Statement;
+  /** Reads why the statement has failed. */
+  explain: (database: Pick<LedgerDatabase, "all" | "path">) => Promise<GateError>;
+}
+
 /** The client of a server, and whether an error is one of the client's own. */
 interface Reached {
   client: Client;
@@ -50,8 +57,8 @@ export class ServerDatabase implements LedgerDatabase {
   readonly #client: Client;
   readonly #isOfServer: (error: unknown) => boolean;
   readonly #lost: (error: GateError) => void;
-  /** Runs first in every batch. It fails once this process no longer holds the ledger. */
-  #fence: Statement | null = null;
+  /** Its statement runs first in every batch. It fails once this process no longer holds the ledger. */
+  #fence: Fence | null = null;
   #queue: Promise<unknown> = Promise.resolve();
   readonly #reads = new Set<Promise<unknown>>();
   #writing: Promise<unknown> | null = null;
@@ -89,9 +96,9 @@ export class ServerDatabase implements LedgerDatabase {
     return database;
   }
 
-  /** From now on every batch fails unless this statement succeeds. */
-  guardBy(fence: Statement): void {
-    this.#fence = fence;
+  /** From now on every batch fails unless this statement succeeds; `explain` then tells the cause. */
+  guardBy(statement: Statement, explain: Fence["explain"]): void {
+    this.#fence = { statement, explain };
   }
 
   /**
@@ -163,7 +170,7 @@ export class ServerDatabase implements LedgerDatabase {
 
   async #commit(statements: Statement[]): Promise<Row[][]> {
     if (statements.length === 0) return [];
-    const fence = this.#fence === null ? [] : [this.#fence];
+    const fence = this.#fence === null ? [] : [this.#fence.statement];
     const sent = [...fence, ...statements].map(toSent);
     const deadline = performance.now() + BUSY_LIMIT_MS;
     for (let attempt = 0;; attempt++) {
@@ -171,7 +178,7 @@ export class ServerDatabase implements LedgerDatabase {
         const results = await this.#send(() => this.#client.batch(sent, "write"), wasRolledBack);
         return results.slice(fence.length).map(rowsOf);
       } catch (error) {
-        if (fence.length > 0 && isAtFirst(error)) throw this.#end(takenError(this.path, error));
+        if (this.#fence && isAtFirst(error)) throw await this.#endBy(this.#fence);
         const isBusy = codeOf(error) === "SQLITE_BUSY" && performance.now() < deadline;
         if (!isBusy) throw error;
         await setTimeout(Math.min(250, 2 ** attempt) * (0.5 + Math.random()));
@@ -191,6 +198,17 @@ export class ServerDatabase implements LedgerDatabase {
       // Bun gives the errors of a connection a code too.
       if (this.#isOfServer(error) && isAnswer(error)) throw error;
       throw this.#end(awayError(this.path, error));
+    }
+  }
+
+  /** Ends the use of a database that this process no longer holds. */
+  async #endBy({ explain }: Fence): Promise<GateError> {
+    const read = async (sql: string, args: Value[] = []) =>
+      rowsOf(await this.#send(() => this.#client.execute(toSent({ sql, args })), wasAnswered));
+    try {
+      return this.#end(await explain({ path: this.path, all: read }));
+    } catch (error) {
+      return this.#end(awayError(this.path, error));
     }
   }
 
@@ -271,13 +289,6 @@ function awayError(url: string, cause: unknown): GateError {
     `Cannot use the ledger on ${url}: ${what}; gate asks it again every few seconds and goes on ` +
     "by itself, so send the request again later";
   return new GateError("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
-}
-
-function takenError(url: string, cause: unknown): GateError {
-  const message = `Cannot use the ledger on ${url}: another daemon with a copy of this home has ` +
-    "opened it, or another machine has moved it, removed this machine or made its schema newer; " +
-    "stop a second daemon of this home (gate daemon stop) and restart gate (gate daemon restart)";
-  return new GateError("unavailable", message, { cause });
 }
 
 /** The fence fails with an error of its own; a broken connection has no place in the batch. */

@@ -7,6 +7,7 @@ import { requireNoNewer } from "./migrate.ts";
 import { type CopyMark, readMark } from "./placement.ts";
 import { readHead } from "./read_head.ts";
 import { type ServerAddress, ServerDatabase } from "./server_database.ts";
+import { requireMigratable } from "./sharing_schema.ts";
 
 /** The ledger that other machines have on a server, before this one joins them: it is only read. */
 export class SharedLedger implements Ledger {
@@ -30,7 +31,11 @@ export class SharedLedger implements Ledger {
   }
 
   /** @throws GateError `conflict` unless machines with this release have the project's ledger there */
-  static async open(address: ServerAddress, project_id: string): Promise<SharedLedger> {
+  static async open(
+    address: ServerAddress,
+    project_id: string,
+    own: string,
+  ): Promise<SharedLedger> {
     const database = await ServerDatabase.open(address);
     try {
       const mark = await readMark(database);
@@ -42,13 +47,13 @@ export class SharedLedger implements Ledger {
         throw cannot("no machine has it there; move the one of this home there (gate hub join)");
       }
       const { version } = await requireNoNewer(database, LEDGER_MIGRATIONS);
-      const isOlder = version < LEDGER_MIGRATIONS.at(-1)!.version;
-      if (isOlder || !await hasMachines(database)) {
+      if (!await hasMachines(database)) {
         throw cannot(
           `an older gate on ${mark.host} made it (schema ${version}), this one has schema ` +
             `${LEDGER_MIGRATIONS.at(-1)!.version}; install this release there first`,
         );
       }
+      await requireMigratable(database, LEDGER_MIGRATIONS, own);
       const head = await readHead(database, project_id);
       return new SharedLedger(database, { mark, head, machines: await listMachines(database) });
     } catch (error) {

@@ -94,6 +94,7 @@ export class LedgerPlaces {
     return await SharedLedger.open(
       await this.reach(project_id, await this.target(project_id, "server")),
       project_id,
+      ownMachine(this.#places.home).id,
     );
   }
 

@@ -185,6 +185,7 @@ export class Project {
       sessions: this.sessions,
       neighbours: options.neighbours(id),
       proofs: options.proofs,
+      signer,
       team: options.team,
       routes: options.routes,
       leases: { whyEnded: (row, questions) => whyLeaseEnded(services, row, questions) },

@@ -372,7 +372,7 @@ export class Projects {
     const ledger = (await this.#open.peek(id))?.ledger;
     const machines = await ledger?.listMachines().catch(() => []) ?? [];
     if (!ledger || machines.length === 0) return null;
-    return machines.map(({ seen_seq, ...one }) => ({
+    return machines.map(({ seen_seq, schema: _, ...one }) => ({
       ...one,
       is_this: one.id === ledger.machine?.id,
       lag: Math.max(0, ledger.head.seq - seen_seq),

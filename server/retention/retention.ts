@@ -58,27 +58,35 @@ export class Retention {
       const next = "set retention.days in the global config, and accept it (gate config accept)";
       throw refused("no retention is in force, so contents are kept for ever", next);
     }
-    // Each machine alone knows which contents its commits under way name.
-    const others = (await this.#services.ledger.listMachines()).length - 1;
-    if (!dry_run && others > 0) {
-      const next =
-        "let them leave first (gate hub leave), or move it here (gate hub leave --whole)";
-      throw refused("other machines share the ledger", next);
-    }
+    const obstacle = await this.#obstacle();
+    if (!dry_run && obstacle !== null) throw refused(obstacle, LEAVE_FIRST);
     if (this.#isRunning) throw refused("another call is at work", "try again when it has ended");
     this.#isRunning = true;
     try {
-      return await this.#collect(days, dry_run, caller);
+      const result = await this.#collect(days, dry_run, caller);
+      return { ...result, obstacle: obstacle && `${obstacle}; ${LEAVE_FIRST}` };
     } finally {
       this.#isRunning = false;
     }
   }
 
-  async #collect(days: number, dry_run: boolean, caller: Caller): Promise<GcResult> {
+  /** Each machine alone knows which contents its commits under way name. */
+  async #obstacle(): Promise<string | null> {
+    const { ledger } = this.#services;
+    const others = (await ledger.listMachines()).filter(({ id }) => id !== ledger.machine?.id);
+    if (others.length === 0) return null;
+    return `other machines share the ledger (${others.map(({ name }) => name).join(", ")})`;
+  }
+
+  async #collect(
+    days: number,
+    dry_run: boolean,
+    caller: Caller,
+  ): Promise<Omit<GcResult, "obstacle">> {
     const { ledger, environment } = this.#services;
     const until = new Date(environment.now() - days * DAY_MS).toISOString();
     const needed = await Needed.since(ledger, until);
-    const result: GcResult = {
+    const result: Omit<GcResult, "obstacle"> = {
       ...{ project_id: ledger.project_id, dry_run, days, until },
       dropped: { contents: 0, bytes: 0 },
       needed: { contents: 0, bytes: 0 },
@@ -182,6 +190,9 @@ function count(amount: GcResult["dropped"], contents: readonly HeldContent[]) {
   for (const { bytes } of contents) amount.bytes += bytes;
   return amount;
 }
+
+const LEAVE_FIRST =
+  "let them leave first (gate hub leave there), or move it here (gate hub leave --whole)";
 
 function refused(why: string, next: string): GateError {
   return new GateError("conflict", `Cannot drop old contents: ${why}; ${next}`);

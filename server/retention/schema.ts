@@ -29,5 +29,7 @@ export const GcResult = z.object({
   until: z.iso.datetime().describe("only contents of actions that were settled before this time"),
   dropped: Amount.describe("of a dry run: what would be dropped"),
   needed: Amount.describe("as old, but kept: a newer or unsettled action needs them"),
+  obstacle: z.string().nullable()
+    .describe("of a dry run: why a call that drops them would be refused now; else null"),
 });
 export type GcResult = z.infer<typeof GcResult>;

@@ -120,7 +120,7 @@ describe("the executable leaves a foreign port and a newer ledger alone", () => 
     const answer = await world.run(["api", "GET", "/api/actions?project=demo"]);
     expect(answer.code).toBe(1);
     expect(answer.stdout).toContain("gate 99.0.0 made it (schema 9999)");
-    expect(answer.stdout).toContain("install the newer release");
+    expect(answer.stdout).toContain("update gate on this machine");
     expect(readFileSync(ledger).equals(before)).toBe(true);
   });
 });

@@ -29,6 +29,7 @@ import type { Claim, ClaimInput, ResultInput } from "../schema.ts";
 import { type ActionRow, type Fields, publicOf } from "../store.ts";
 import { toolOf } from "../tools.ts";
 import { actorOf, transition } from "../transition.ts";
+import { newClaim } from "./claims.ts";
 import { failUnstarted } from "./execute.ts";
 import { runOf } from "./proved_run.ts";
 import { heldBackOf, startOnCopy } from "../held_changes/held_back.ts";
@@ -238,7 +239,7 @@ async function commitStart(
     to: {
       ...kept,
       execution: "running",
-      claim_id: environment.id(),
+      claim_id: newClaim(services, row),
       claimed_by: claimed_by.toWellFormed(),
       started_at,
     },

@@ -25,6 +25,7 @@ import { inTurns, yieldTurn } from "../scheduling.ts";
 import { type ActionRow, type Fields, type NewRow, updateAction } from "../store.ts";
 import { executorOf, toolOf } from "../tools.ts";
 import { BY_SYSTEM, eventOf, insertNew, transition } from "../transition.ts";
+import { isOwnClaim, newClaim } from "./claims.ts";
 import { insertIntents, type IntentRow, listIntents, settleIntents } from "./intents_store.ts";
 import { temporaryOf, whyNotRecoverable } from "./recoverable.ts";
 import { type Contents, type Outcome, recoverByFiles, recoverFailure } from "./recover.ts";
@@ -184,6 +185,20 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
   });
 }
 
+/**
+ * Fails a running action of a shared ledger whose claim another machine has written. Returns whether it
+ * was one.
+ */
+export async function refuseForged(services: ActionServices, row: ActionRow): Promise<boolean> {
+  const { ledger } = services;
+  if (ledger.machine === null) return false;
+  const intents = await listIntents(ledger, row.id);
+  if (isOwnClaim(services, row, intents)) return false;
+  const fault = "this machine did not start it";
+  await refuseRecovery(services, row, { fault, intents });
+  return true;
+}
+
 /** Fails an action that the ledger wrongly calls running, and touches no file. */
 async function refuseRecovery(
   services: ActionServices,
@@ -312,11 +327,12 @@ async function asRunning<T>(
 }
 
 /** The fields of a start, and the intents that are committed with it. */
-function startOf({ environment }: ActionServices, row: NewRow) {
-  const claim_id = environment.id();
+function startOf(services: ActionServices, row: NewRow) {
+  const { environment } = services;
   const started_at = timestamp(environment);
   const changes = row.plan?.changes ?? [];
   const intents = changes.map((change) => intentOf(row, change, environment.id()));
+  const claim_id = newClaim(services, row, intents);
   return { claim: { execution: "running" as const, claim_id, started_at }, intents };
 }
 

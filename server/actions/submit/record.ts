@@ -7,6 +7,7 @@ import { noteConflicts, pathsOf } from "../conflicts/conflicts.ts";
 import { insertHeldPaths } from "../conflicts/store.ts";
 import { keepContents } from "../contents.ts";
 import { type ActionContext, type ActionServices, timestamp } from "../context.ts";
+import { newClaim } from "../execute/claims.ts";
 import { executeNew, MAX_READ_BYTES, unreadable } from "../execute/execute.ts";
 import {
   type ActionRow,
@@ -354,14 +355,16 @@ async function executeNow(context: ActionContext, entry: Entry): Promise<Submiss
 
 /** The host executes the action as soon as it has the answer, and reports the outcome. */
 async function startAtHost(context: ActionContext, entry: Entry): Promise<Submission | null> {
-  const { environment } = context.services;
+  const { services } = context;
   const { row, caller } = entry;
-  const claimed_by = row.plan?.native?.key ?? "";
-  const claim = { claim_id: environment.id(), claimed_by, started_at: timestamp(environment) };
+  const claim = {
+    claim_id: newClaim(services, row),
+    claimed_by: row.plan?.native?.key ?? "",
+    started_at: timestamp(services.environment),
+  };
   const running = { ...row, ...claim, execution: "running" as const };
   context.deadlines.soon();
-  const { services } = context;
-  const data = { claimed_by, ...await beginGuarding(services, running) };
+  const data = { claimed_by: claim.claimed_by, ...await beginGuarding(services, running) };
   const started = eventOf(running, "action.started", actorOf(caller, row.agent), data);
   let submission: Submission | null = null;
   try {

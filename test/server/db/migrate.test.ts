@@ -309,6 +309,25 @@ test("an older ledger keeps its chain, byte for byte and in the order of writing
   expect(await rows()).toHaveLength(5);
 });
 
+test("migrate() leaves a newer schema alone that only adds, and refuses one that says so falsely", async () => {
+  const database = await openAt(makePath());
+  const version = LEDGER_MIGRATIONS.at(-1)!.version + 1;
+  const add = "ALTER TABLE sessions ADD COLUMN later TEXT";
+  const adding = (statements: string[]) => [
+    ...LEDGER_MIGRATIONS,
+    { version, is_additive: true, statements },
+  ];
+  for (const more of ["UPDATE sessions SET later = 1", "DROP TABLE grants", "CREATE TRIGGER a"]) {
+    await expect(migrate(database, adding([add, more]), now)).rejects.toThrow("is not additive");
+  }
+  await migrate(database, adding([add]), now);
+  await migrate(database, LEDGER_MIGRATIONS, now);
+  const [newest] = await database.all("SELECT version, needs FROM migrations WHERE version = ?", [
+    version,
+  ]);
+  expect(newest).toEqual({ version, needs: 0 });
+});
+
 test("a ledger with very many events keeps its chain as it is", async () => {
   const database = await openAt(makePath());
   await migrate(database, LEDGER_MIGRATIONS.slice(0, 10), now);

@@ -130,6 +130,55 @@ test("a newer gate does not migrate while an older one is connected, and the old
   expect(row).toEqual({ version: version + 1 });
 });
 
+test("a newer gate that only adds to the schema shares the ledger with an older one", async () => {
+  const { database, first, second } = await stage();
+  const version = LEDGER_MIGRATIONS.at(-1)!.version;
+  const adding = [{ ...newer.at(-1)!, is_additive: true }];
+  const old = await open(first);
+  const now = await open(second, [...LEDGER_MIGRATIONS, ...adding]);
+  await Promise.all(
+    [old, now].flatMap(({ ledger }, at) =>
+      Array.from(
+        { length: 5 },
+        (_, n) => ledger.commit({ statements: [], events: [event(10 * at + n)] }),
+      )
+    ),
+  );
+  await vi.waitFor(() => {
+    expect(numbers(old.published)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
+    expect(old.published).toEqual(now.published);
+  }, { timeout: 10_000 });
+  // The older one can come back too, until a version comes that it cannot use.
+  await old.ledger.close();
+  const again = await open(first);
+  await again.ledger.commit({ statements: [], events: [event(20)] });
+  const later = { version: version + 2, statements: ["DROP TABLE word_blocks"] };
+  await now.ledger.close();
+  await expect(open(second, [...LEDGER_MIGRATIONS, ...adding, later])).rejects.toThrow(
+    new RegExp(`schema ${version + 2}.*laptop \\(gate`),
+  );
+  await again.ledger.close();
+  await open(second, [...LEDGER_MIGRATIONS, ...adding, later]);
+  await expect(open(first)).rejects.toThrow(
+    new RegExp(`made it \\(schema ${version + 2}\\).* update gate on this machine`),
+  );
+  expect(await database.all("SELECT version, needs FROM migrations ORDER BY version DESC LIMIT 3"))
+    .toEqual([
+      { version: version + 2, needs: null },
+      { version: version + 1, needs: 0 },
+      { version, needs: null },
+    ]);
+});
+
+test("a newer gate also waits for a release that tells no schema", async () => {
+  const { database, first, second } = await stage();
+  await open(first);
+  const untold = { sql: "UPDATE machines SET opened_by = 'x' WHERE id = ?", args: [first.own.id] };
+  await database.batch([untold]);
+  const adding = [...LEDGER_MIGRATIONS, { ...newer.at(-1)!, is_additive: true }];
+  await expect(open(second, adding)).rejects.toThrow(/machines with an older one .*laptop/);
+});
+
 test("an older gate that was away while a newer one migrated commits nothing any more", async () => {
   const { database, first, second } = await stage();
   const old = await open(first);
@@ -138,7 +187,7 @@ test("an older gate that was away while a newer one migrated commits nothing any
   const now = await open(second, newer);
   await now.ledger.commit({ statements: [], events: [event(1)] });
   await expect(old.ledger.commit({ statements: [], events: [event(2)] })).rejects.toThrow(
-    /made its schema newer/,
+    /made it \(schema .* update gate on this machine/,
   );
   const [row] = await database.all("SELECT count(*) AS events FROM audit");
   expect(row).toEqual({ events: 1 });
@@ -149,7 +198,7 @@ test("a machine that was removed is refused", async () => {
   const a = await open(first);
   await database.batch([{ sql: "UPDATE machines SET left_at = '2026', opened_by = ''", args: [] }]);
   await expect(a.ledger.commit({ statements: [], events: [event(1)] })).rejects.toThrow(
-    /removed this machine/,
+    /has removed this machine; join again/,
   );
   await a.ledger.close();
   await expect(open(first)).rejects.toThrow(/none of those that share it/);

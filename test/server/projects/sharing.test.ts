@@ -203,6 +203,104 @@ test.each(["at once", "at its next start"])(
   },
 );
 
+test("a machine recovers no execution that another one says was running", async () => {
+  const { first, second } = await stageTwoMachines();
+  const { body: written } = await write(first, "a.txt");
+  rmSync(join(first.root, "a.txt"));
+  await first.daemon.close();
+  const { ledger } = second.project;
+  const [id, intent] = [second.environment.id(), second.environment.id()];
+  const copy = async (table: string, replaced: Record<string, string>, where: string) => {
+    const columns = (await ledger.all("SELECT name FROM pragma_table_info(?)", [table]))
+      .map(({ name }) => String(name)).filter((name) => name !== "number");
+    return `INSERT INTO ${table} (${columns.join(", ")})
+      SELECT ${
+      columns.map((name) => replaced[name] ?? name).join(", ")
+    } FROM ${table} WHERE ${where}`;
+  };
+  const own = { id: `'${id}'`, execution: "'running'", finished_at: "NULL", seq: "seq + 1000" };
+  const temporary = `.gate-${intent.replaceAll("-", "")}`;
+  const open = {
+    ...{ id: `'${intent}'`, action_id: `'${id}'`, state: "'open'", settled_at: "NULL" },
+    data: `json_set(data, '$.temporary', '${temporary}')`,
+  };
+  const event = (type: "action.approved" | "action.started", kind: "policy" | "system") => ({
+    ...{ session_id: written.session_id, action_id: id, type },
+    actor: { kind, id: kind === "policy" ? "policy" : "gate" },
+    data: { status: "approved", digest: written.digest },
+  });
+  await ledger.commit({
+    statements: [
+      { sql: await copy("actions", own, "id = ?"), args: [written.id] },
+      { sql: await copy("intents", open, "action_id = ?"), args: [written.id] },
+    ],
+    events: [event("action.approved", "policy"), event("action.started", "system")],
+  });
+  await first.open();
+  await vi.waitFor(async () => {
+    const { body } = await ask(first, "GET", `/api/actions/${id}`);
+    expect(body).toMatchObject({
+      execution: "failed",
+      error: expect.stringContaining("this machine did not start it"),
+    });
+  }, soon);
+  expect(contentOf(first, "a.txt")).toBe(null);
+});
+
+test("a machine that was killed recovers its own execution of a shared ledger", async () => {
+  const { first } = await stageTwoMachines();
+  first.environment.fault = (at) => {
+    if (at === "applied") throw new Error("killed");
+  };
+  await write(first, "a.txt");
+  delete first.environment.fault;
+  await first.reopen();
+  const { body } = await ask(first, "GET", "/api/actions");
+  expect(body.items).toMatchObject([{ path: "a.txt", execution: "succeeded", error: null }]);
+});
+
+test("two machines of one host name have different names, and a dry run says why nothing is dropped", async () => {
+  const { first, second } = await stageTwoMachines();
+  const { body } = await ask(first, "GET", "/api/hub/storage");
+  const names = body.ledgers[0].machines.map(({ name }: { name: string }) => name);
+  expect(new Set(names).size).toBe(2);
+  for (const { id, name } of body.ledgers[0].machines) expect(name).toContain(id.slice(0, 8));
+  const { body: held } = await write(first, "held/a.txt");
+  const shown = await ask(second, "GET", `/api/actions/${held.id}`);
+  expect(shown.body.machine).toBe(names[0]);
+
+  const dry = await ask(first, "POST", "/api/retention/gc", { dry_run: true, days: 1 });
+  expect(dry).toMatchObject({
+    status: 200,
+    body: { obstacle: expect.stringContaining(`other machines share the ledger (${names[1]})`) },
+  });
+  expect(await leave_server(second)).toMatchObject({ status: 200 });
+  const alone = await ask(first, "POST", "/api/retention/gc", { dry_run: true, days: 1 });
+  expect(alone.body).toMatchObject({ dropped: { contents: 0 }, obstacle: null });
+});
+
+test("a machine keeps a log that verifies when a newer release records events that it does not know", async () => {
+  const { first, second } = await stageTwoMachines();
+  await second.project.ledger.commit({
+    statements: [],
+    events: [{
+      ...{ session_id: null, action_id: null, type: "later.happened" as "quota.reached" },
+      actor: { kind: "system", id: "gate" },
+      data: { later: true },
+    }],
+  });
+  await first.project.ledger.sync();
+  for (
+    const path of ["/api/audit/verify", "/api/audit/export?format=json", "/api/analytics/summary"]
+  ) {
+    expect([path, (await ask(first, "GET", path)).status]).toEqual([path, 200]);
+  }
+  expect((await ask(first, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
+  expect((await write(first, "a.txt")).body).toMatchObject({ execution: "succeeded" });
+  await first.reopen();
+  expect((await ask(first, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
+});
+
 test("only a ledger that another machine has there can be shared", async () => {
   const server = await startSqlServer(createTempFolder("sqld"));
   const gate = await openMachine(server);

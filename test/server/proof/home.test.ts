@@ -259,7 +259,7 @@ describe("an enrolled home is not weakened by files", () => {
     await gate.daemon.close();
     const database = await Database.open(registryOf(gate));
     const older = migrate(database, REGISTRY_MIGRATIONS.slice(0, 3), Date.now);
-    await expect(older).rejects.toThrow("install the newer release");
+    await expect(older).rejects.toThrow("update gate on this machine");
     await database.close();
     await gate.open();
   });
