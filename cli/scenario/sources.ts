@@ -4,6 +4,7 @@ import { visibleLine } from "../terminal/visible.ts";
 import { mustRead } from "./document.ts";
 import { ToolError } from "./errors.ts";
 import { type HttpExchange, sendRequest } from "./execute/http.ts";
+import { Pulse } from "./execute/pulse.ts";
 import { reachTarget } from "./execute/reach.ts";
 import { CLI_TARGET, parseTarget, type Target } from "./execute/target.ts";
 import type { Depth } from "./generate/family.ts";
@@ -207,10 +208,15 @@ async function findSpec(
   const { operationsOf } = await import("./generate/documents.ts");
   const { waitForTarget: wait_ms = 0, insecure = false } = options;
   await reachTarget(target, { wait_ms, insecure });
+  const pulse = new Pulse({ target, timeout_ms: FETCH.timeout_ms, insecure });
   const { origin } = new URL(target.url);
   const bases = [...new Set([target.base.replace(/\/$/, ""), ""])];
   for (const path of bases.flatMap((base) => ADDRESSES.map((one) => base + one))) {
-    const { status, body } = await get(target, path, options);
+    const { status, body, error } = await get(target, path, options);
+    if (status === null && !await pulse.answers()) {
+      const why = `it gives no HTTP answer (GET ${path}: ${error})`;
+      throw new ToolError(`Cannot test ${target.url}: ${why}`);
+    }
     if (status !== 200 || !isDocument(body, origin + path, operationsOf)) continue;
     stderr?.write(`Generating from ${visibleLine(origin + path)}, which the target serves\n`);
     return { name: origin + path, text: body };

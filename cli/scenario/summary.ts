@@ -96,7 +96,9 @@ export function summarize(
     ...run,
     note: null,
   };
-  summary.note = stopped ? "The run was stopped before its end" : noteOf(summary);
+  summary.note = stopped
+    ? "The run was stopped before its end"
+    : noteOf(summary) ?? noteOfUnsent(executions);
   // The scenarios that passed in half a run do not prove that the target is fine.
   const code = exitCode(summary);
   return { scenarios, executions, summary, exit_code: stopped ? code || EXIT.error : code };
@@ -174,6 +176,15 @@ function noteOf({ scenarios, executed, inconclusive, target }: Summary): string 
   return inconclusive === executed
     ? "Nothing was decided: every executed scenario is inconclusive"
     : null;
+}
+
+/** Why the target was spared the rest of the run; null where everything was sent. */
+function noteOfUnsent(executions: Execution[]): string | null {
+  const unsent = executions.filter(({ evidence }) => evidence.not_sent === true);
+  if (unsent.length === 0) return null;
+  const what = unsent.length === 1 ? "1 scenario was" : `${unsent.length} scenarios were`;
+  const why = unsent[0]!.reason.replace(/^Not sent: /, "");
+  return `${what} not sent: ${why}`;
 }
 
 function round(value: number): number {

@@ -1,17 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, Scenario } from "../schema.ts";
 import type { ExecuteOptions } from "./execute.ts";
-import {
-  CUT_OFF,
-  type HttpExchange,
-  type HttpRequest,
-  isSuccess,
-  REFUSED,
-  RESET,
-  sendRequest,
-} from "./http.ts";
+import { type HttpExchange, type HttpRequest, isSuccess, sendRequest } from "./http.ts";
 import { isReading } from "./lane.ts";
+import { Pulse, RESTART_MS } from "./pulse.ts";
 import { requestOf } from "./request.ts";
+import { CUT_OFF, REFUSED, RESET } from "./transport_error.ts";
 
 /** A plain GET that a healthy target answered with a 2xx. The canary repeats it. */
 interface Probe {
@@ -24,9 +18,10 @@ interface Probe {
   isProven: boolean;
 }
 
-/** How long a supervisor may take to restart a target that accepts no connections. */
-const RESTART_MS = 5_000;
 const PAUSE_MS = 100;
+/** Changes the result of an earlier scenario. */
+export type Amend = (scenario_id: string, change: (execution: Execution) => Execution) => void;
+
 /** The most probes that are remembered. */
 const MOST_PROBES = 5;
 
@@ -44,26 +39,41 @@ export class Canary {
   #lastSent: string | null = null;
   /** Scenarios in flight: reading requests run in parallel. */
   readonly #running = new Set<string>();
+  readonly #amend: Amend;
+  readonly #pulse: Pulse;
+  /** The target has answered any request of this run. */
+  #hasAnswered: boolean;
+  /** It gives no HTTP answer any more. */
+  #isDead = false;
 
-  constructor(options: ExecuteOptions) {
+  constructor(
+    options: ExecuteOptions,
+    { amend, hasAnswered }: { amend: Amend; hasAnswered: boolean },
+  ) {
     this.#options = options;
+    this.#amend = amend;
+    this.#pulse = new Pulse(options);
+    this.#hasAnswered = hasAnswered;
   }
 
-  /** Executes a scenario. Returns its result, with the blame added if it broke the target. */
+  /**
+   * Executes a scenario. Returns its result, with the blame added if it broke the target. Sends nothing
+   * to a target that gives no HTTP answer any more.
+   */
   async watch(scenario: Scenario, execute: () => Promise<Execution>): Promise<Execution> {
-    if (scenario.exec?.mode !== "cli" && !isReading(scenario)) await this.#proveFirstProbe();
+    if (scenario.exec?.mode === "cli") return await execute();
+    if (this.#isDead && !await this.#lives()) return this.#unsent(scenario);
+    if (!isReading(scenario)) await this.#proveFirstProbe();
     this.#running.add(scenario.scenario_id);
     try {
       let execution = await execute();
-      // Nothing was sent, so this scenario is not the reason why the target refuses connections.
-      if (!this.#brokenBy && wasRefused(execution)) {
-        if (await this.#connectsAgain()) execution = await execute();
-        else if (this.#isPreviousToBlame()) return this.#blamePrevious(execution);
-      } else if (!this.#brokenBy && wasCutOff(execution) && await this.#connectsAgain()) {
-        // The scenario before may have stopped the target only now. If the connection breaks a
-        // second time, this scenario is the cause.
-        execution = await execute();
-      }
+      if (isUnanswered(execution)) {
+        if (!await this.#pulse.answers()) return this.#stopAt(scenario, execution);
+        // Nothing was sent, or the scenario before may have stopped the target only now. If the
+        // connection breaks a second time, this scenario is the cause.
+        const isUnclear = wasRefused(execution) || wasCutOff(execution);
+        if (!this.#brokenBy && isUnclear) execution = await execute();
+      } else this.#hasAnswered ||= wasAnswered(execution);
       const judged = await this.#judge(scenario, execution);
       if (!wasRefused(execution)) this.#lastSent = scenario.scenario_id;
       return judged;
@@ -72,8 +82,58 @@ export class Canary {
     }
   }
 
+  /** Asks a dead target once more. A target that was started again is new. */
+  async #lives(): Promise<boolean> {
+    if (!await this.#pulse.answers(0)) return false;
+    this.#isDead = false;
+    this.#brokenBy = null;
+    return true;
+  }
+
+  /** The result of a scenario after which the target gives no HTTP answer. */
+  #stopAt(scenario: Scenario, execution: Execution): Execution {
+    const isFirst = !this.#isDead;
+    this.#isDead = true;
+    if (!this.#hasAnswered) return silent(execution);
+    const others = [...this.#running].filter((one) => one !== scenario.scenario_id).sort();
+    if (!wasRefused(execution)) {
+      return this.#blameForDamage(execution, "it gives no HTTP answer since");
+    }
+    // Nothing of this scenario was sent, so one before it or beside it is to blame.
+    if (isFirst && this.#brokenBy === null) {
+      if (others.length === 0 && this.#lastSent !== null) this.#blamePrevious(this.#lastSent);
+      else this.#brokenBy = `one of ${others.join(", ")}`;
+    }
+    return this.#unsent(scenario);
+  }
+
+  #unsent({ scenario_id }: Scenario): Execution {
+    const by = this.#brokenBy;
+    const why = by === null
+      ? "the target gives no HTTP answer"
+      : `${by} had left the target broken`;
+    return {
+      scenario_id,
+      status: "inconclusive",
+      reason: `Not sent: ${why}`,
+      evidence: { not_sent: true, ...(by === null ? {} : { after_damage_by: by }) },
+      duration_ms: 0,
+    };
+  }
+
+  /** Blames a scenario whose result is known already. */
+  #blamePrevious(id: string): void {
+    this.#brokenBy = id;
+    this.#amend(id, (execution) => ({
+      ...execution,
+      status: "failed",
+      reason: `${execution.reason}; and it left the target broken: it gives no HTTP answer since`,
+      evidence: { ...execution.evidence, canary: { broken: true, suspects: [id] } },
+    }));
+  }
+
   async #judge(scenario: Scenario, execution: Execution): Promise<Execution> {
-    if (scenario.exec?.mode === "cli" || execution.status === "skipped") return execution;
+    if (execution.status === "skipped") return execution;
     if (this.#brokenBy) return afterDamage(execution, this.#brokenBy);
     if (this.#loggedOutBy) return afterLogout(scenario, execution, this.#loggedOutBy);
     this.#rememberProbe(scenario, execution);
@@ -85,7 +145,11 @@ export class Canary {
     if (probed.exchange.error === REFUSED && await this.#answersAgain(probed.probe)) {
       return this.#blameForRestart(execution);
     }
-    if (fails(probed.exchange)) return this.#blameForDamage(execution, probed.probe.request);
+    if (fails(probed.exchange)) {
+      const { method, path } = probed.probe.request;
+      this.#isDead = probed.exchange.status === null && !await this.#pulse.answers(0);
+      return this.#blameForDamage(execution, `${method} ${path} fails since`, { method, path });
+    }
     const isRefused = probed.exchange.status === 401 || probed.exchange.status === 403;
     if (!probed.probe.isLoggedIn || !isRefused) return execution;
     this.#loggedOutBy = scenario.scenario_id;
@@ -155,20 +219,6 @@ export class Canary {
     return false;
   }
 
-  /** True when the target accepts connections within RESTART_MS. */
-  async #connectsAgain(): Promise<boolean> {
-    const { target } = this.#options;
-    const end = performance.now() + RESTART_MS;
-    while (performance.now() < end) {
-      const get = { method: "GET", path: "/", headers: {} };
-      const { error } = await sendRequest(target, get, this.#options);
-      // A target that is ending may reset this connection and refuse the next.
-      if (error === null) return true;
-      await sleep(PAUSE_MS);
-    }
-    return false;
-  }
-
   #blameForRestart(execution: Execution): Execution {
     const suspects = [...this.#running].sort();
     const who = suspects.length === 1 ? "it" : `one of ${suspects.join(", ")}`;
@@ -180,36 +230,21 @@ export class Canary {
     };
   }
 
-  /** True when only the scenario before this one can have stopped the target. */
-  #isPreviousToBlame(): boolean {
-    return this.#brokenBy === null && this.#lastSent !== null && this.#running.size === 1;
-  }
-
-  /** Blames the scenario before. That one has its result already, so this one fails instead. */
-  #blamePrevious(execution: Execution): Execution {
-    this.#brokenBy = this.#lastSent;
-    return {
-      ...execution,
-      reason: `${execution.reason}; ${this.#lastSent} had left the target broken`,
-      evidence: { ...execution.evidence, after_damage_by: this.#lastSent },
-    };
-  }
-
   #forget(probe: Probe): void {
     this.#probes = this.#probes.filter((one) => one !== probe);
   }
 
-  #blameForDamage(execution: Execution, { method, path }: HttpRequest): Execution {
+  /** `since` says what fails. */
+  #blameForDamage(execution: Execution, since: string, probe: object = {}): Execution {
     const suspects = [...this.#running].sort();
     const alone = suspects.length === 1;
-    this.#brokenBy = alone ? execution.scenario_id : `one of ${suspects.join(", ")}`;
+    this.#brokenBy ??= alone ? execution.scenario_id : `one of ${suspects.join(", ")}`;
     const what = alone ? "it" : `it, or what was sent beside it (${suspects.join(", ")}),`;
     return {
       ...execution,
       status: "failed",
-      reason: `${execution.reason}; and ${what} left the target broken: ` +
-        `${method} ${path} fails since`,
-      evidence: { ...execution.evidence, canary: { method, path, broken: true, suspects } },
+      reason: `${execution.reason}; and ${what} left the target broken: ${since}`,
+      evidence: { ...execution.evidence, canary: { ...probe, broken: true, suspects } },
     };
   }
 }
@@ -239,26 +274,59 @@ function afterDamage(execution: Execution, culprit: string): Execution {
   return { ...execution, ...blamed, status, reason };
 }
 
-/** True for a failure of which the target refused every connection, so that nothing was sent. */
+/** A failure on a target that has answered no request of this run. */
+function silent(execution: Execution): Execution {
+  return {
+    ...execution,
+    status: "failed",
+    reason: `${execution.reason}; the target gives no HTTP answer`,
+    evidence: { ...execution.evidence, silent: true },
+  };
+}
+
+/** True where the last request of a scenario that did not pass got no answer. */
+function isUnanswered(execution: Execution): boolean {
+  const last = sentIn(execution).at(-1);
+  return ["failed", "inconclusive"].includes(execution.status) && last !== undefined &&
+    last.status === null && last.error !== null;
+}
+
+/** True if the target answered any request of the scenario. */
+function wasAnswered(execution: Execution): boolean {
+  return sentIn(execution).some(({ status }) => status !== null);
+}
+
+/** True for a scenario of which the target refused every connection, so that nothing was sent. */
 function wasRefused(execution: Execution): boolean {
-  const errors = errorsOf(execution);
-  return execution.status === "failed" && errors.length > 0 &&
-    errors.every((error) => error === REFUSED);
+  const sent = sentIn(execution);
+  return execution.status !== "passed" && sent.length > 0 &&
+    sent.every(({ error }) => error?.endsWith(REFUSED));
 }
 
 /** True for a failure whose last connection the target broke off. */
 function wasCutOff(execution: Execution): boolean {
-  const last = errorsOf(execution).at(-1);
+  const last = sentIn(execution).at(-1)?.error;
   return execution.status === "failed" && (last === RESET || last === CUT_OFF);
 }
 
-/** The transport error of each request of a scenario, in their order; null for an answered one. */
-function errorsOf({ evidence }: Execution): (string | null)[] {
-  const { response, ledger = [] } = evidence as { response?: Sent; ledger?: Sent[] };
-  return (response ? [response] : ledger).map(({ error }) => error);
+/** The requests of a scenario, in their order. */
+function sentIn({ evidence }: Execution): Sent[] {
+  const { setup, response, race, ledger = [] } = evidence as {
+    setup?: Sent;
+    response?: Sent;
+    race?: { shots: Sent[]; error: string | null };
+    ledger?: (Sent & { statuses: (number | null)[] | null })[];
+  };
+  if (setup) return [setup];
+  if (response) return [response];
+  if (race) return race.shots.length > 0 ? race.shots : [{ status: null, error: race.error }];
+  return ledger.map(({ error, status, statuses }) => ({
+    error,
+    status: status ?? statuses?.find((one) => one !== null) ?? null,
+  }));
 }
 
-type Sent = Pick<HttpExchange, "error">;
+type Sent = Pick<HttpExchange, "error" | "status">;
 
 function responseOf({ evidence }: Execution): Partial<Pick<HttpExchange, "status" | "error">> {
   return (evidence.response as Partial<HttpExchange> | undefined) ?? {};

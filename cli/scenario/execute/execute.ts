@@ -1,8 +1,7 @@
 import type { Execution, Scenario, SetupRequest } from "../schema.ts";
-import { wilson } from "../summary.ts";
 import { type CommandOptions, judgeCommand, runCommand } from "./command.ts";
 import { type HttpRequest, isSuccess, sendRequest } from "./http.ts";
-import { type Race, raceRequests } from "./race/race.ts";
+import { raceRequests } from "./race/race.ts";
 import type { Strategy } from "./race/strategy.ts";
 import { createReader, type ReadBack, readBack, withReadBack } from "./read_back.ts";
 import {
@@ -12,6 +11,7 @@ import {
   requestOf,
   type RequestOptions,
 } from "./request.ts";
+import { type Ran, sumUpRounds, winnersOf } from "./rounds.ts";
 import type { Target } from "./target.ts";
 import {
   crashOf,
@@ -20,7 +20,6 @@ import {
   judgeExchange,
   judgeOneMore,
   judgeRace,
-  type Verdict,
 } from "./verdict.ts";
 import { semanticsWarnings } from "./warnings.ts";
 
@@ -56,9 +55,6 @@ export async function timed(
   return { scenario_id, ...verdict, evidence, duration_ms };
 }
 
-/** The verdict on a request or a command line, and what it rests on. */
-export type Ran = { verdict: Verdict; evidence: Record<string, unknown> };
-
 async function runExec(scenario: Scenario, options: ExecuteOptions): Promise<Ran> {
   const exec = scenario.exec!;
   if (exec.mode === "cli") return await runCli(scenario, options);
@@ -82,7 +78,7 @@ async function runOnce(
   const uniq = options.uniq();
   const ready = (request: RequestDraft) => prepareRequest(request, options, { uniq });
   const obstacle = await setUp(setup.map(ready), setup, options);
-  if (obstacle) return { verdict: inconclusive(obstacle), evidence: {} };
+  if (obstacle) return obstacle;
   const read = createReader(options.target, ready, options);
   const before = check?.changes_by === undefined ? null : await read(check);
   const request = requestOf(scenario, options, uniq);
@@ -93,18 +89,22 @@ async function runOnce(
   return { verdict: withReadBack(verdict, found), evidence: { ...seen, check: found } };
 }
 
+/** Sends the requests that prepare. Returns the verdict of the first that fails; null without one. */
 async function setUp(
   requests: HttpRequest[],
   setup: SetupRequest[],
   options: ExecuteOptions,
-): Promise<string | null> {
+): Promise<Ran | null> {
   for (const [n, request] of requests.entries()) {
-    const { status, error } = await sendRequest(options.target, request, options);
+    const { sent_path, status, error } = await sendRequest(options.target, request, options);
     const expected = setup[n]!.expected_status || 0;
     const right = expected === 0 ? isSuccess(status) : status === expected;
     if (error === null && right) continue;
-    const why = error ?? `answered ${status}`;
-    return `Could not be set up: ${request.method} ${request.path} ${why}`;
+    const why = error === null ? ` answered ${status}` : `: ${error}`;
+    return {
+      verdict: inconclusive(`Could not be set up: ${request.method} ${request.path}${why}`),
+      evidence: { setup: { method: request.method, path: sent_path, status, error } },
+    };
   }
   return null;
 }
@@ -160,70 +160,4 @@ async function runCli({ exec }: Scenario, options: ExecuteOptions): Promise<Ran>
     ? under.verdict.reason
     : `${verdict.reason}, ${under.verdict.reason}`;
   return { verdict: { ...under.verdict, reason }, evidence: { ...evidence, chaos: under.runs } };
-}
-
-/** One volley of several, as evidence. */
-interface Round {
-  uniq: string;
-  status: Verdict["status"];
-  reason: string;
-  winners: number;
-  spread_us: number;
-  overlap: boolean;
-}
-
-/**
- * Joins several volleys into one verdict: a race that shows once is a race. Keeps the whole evidence
- * of the first failed volley and the number of failed ones.
- */
-function sumUpRounds(ran: Ran[]): Ran {
-  if (ran.length === 1) return ran[0]!;
-  const of = (status: Verdict["status"]) => ran.filter(({ verdict }) => verdict.status === status);
-  const failed = of("failed");
-  const unclear = of("inconclusive");
-  const telling = failed[0] ?? unclear[0] ?? ran.find(hasWinner) ?? ran[0]!;
-  const { low, high } = wilson(failed.length, ran.length);
-  const detection = { rounds: ran.length, failed: failed.length, rate_low: low, rate_high: high };
-  return {
-    verdict: {
-      status: telling.verdict.status,
-      reason:
-        `${headOf(telling, failed.length || unclear.length, ran)}: ${telling.verdict.reason}` +
-        (failed.length > 0 ? "" : missOf(unclear.length, high)),
-    },
-    evidence: { ...telling.evidence, rounds: ran.map(roundOf), detection },
-  };
-}
-
-function headOf({ verdict }: Ran, count: number, ran: Ran[]): string {
-  if (verdict.status !== "passed") return `In ${count} of ${ran.length} rounds`;
-  const empty = ran.filter((one) => !hasWinner(one)).length;
-  if (empty === 0 || empty === ran.length) return `In all ${ran.length} rounds`;
-  return `In all ${ran.length} rounds, ${empty} of them vacuous`;
-}
-
-/** States the detection rate that these clean rounds rule out, at 95 %. */
-function missOf(unclear: number, high: number): string {
-  if (unclear > 0) return "";
-  const percent = Math.round(high * 100);
-  return `; a race that shows in more than ${percent} % of the volleys would have been seen`;
-}
-
-function roundOf({ verdict, evidence }: Ran): Round {
-  const race = evidence.race as Race | undefined;
-  return {
-    uniq: String(evidence.uniq ?? ""),
-    ...verdict,
-    winners: race ? winnersOf(race) : 0,
-    spread_us: race?.spread_us ?? 0,
-    overlap: race?.overlap ?? false,
-  };
-}
-
-function hasWinner({ evidence }: Ran): boolean {
-  return evidence.race !== undefined && winnersOf(evidence.race as Race) > 0;
-}
-
-function winnersOf({ shots }: Race): number {
-  return shots.filter(({ status }) => isSuccess(status)).length;
 }

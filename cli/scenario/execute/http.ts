@@ -2,6 +2,7 @@ import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as SecureAgent, request as httpsRequest } from "node:https";
 import { Buffer } from "node:buffer";
 import { requestPath, type Target } from "./target.ts";
+import { CUT_OFF, lateAnswer, wordsOf } from "./transport_error.ts";
 
 /** One request as a scenario describes it. */
 export interface HttpRequest {
@@ -32,13 +33,6 @@ export interface HttpOptions {
   keep_bytes?: number;
 }
 
-/** The `error` of an exchange with a target that accepts no connections. */
-export const REFUSED = "the connection was refused";
-/** The `error` of an exchange whose connection the target reset. */
-export const RESET = "the connection was reset before the answer was whole";
-/** The `error` of an exchange whose connection ended in the middle of the body. */
-export const CUT_OFF = "the answer was cut off";
-
 /** How much of a body is kept, and how much is read before the socket is closed. */
 const KEPT_BYTES = 64 * 1024;
 const READ_BYTES = 8 * 1024 * 1024;
@@ -62,7 +56,7 @@ export function sendRequest(
       resolve({ ...answer, error, duration_ms: Math.round(performance.now() - started) });
     };
     const timer = setTimeout(() => {
-      finish(`no whole answer within ${options.timeout_ms} ms`);
+      finish(lateAnswer(options.timeout_ms));
       request?.destroy();
     }, options.timeout_ms);
     const request = open(target, given, sent_path, options, finish);
@@ -78,7 +72,7 @@ export function sendRequest(
       const extra = bytesAfterHead(error, given.method, answer.status);
       answer.body_bytes += extra?.length ?? 0;
       answer.body = extra?.toString("utf8", 0, keep) ?? answer.body;
-      finish(extra ? null : transportError(error));
+      finish(extra ? null : wordsOf(error, answer.status));
     });
     // As a string it would join the latin1 head, and Node would send both as UTF-8.
     request?.end(given.body === undefined ? undefined : Buffer.from(given.body, "utf8"));
@@ -147,8 +141,7 @@ function collect(
   keep: number,
 ): void {
   takeHead(message, answer);
-  // A stream of events has no end, so its head is the answer.
-  if (/^text\/event-stream/i.test(message.headers["content-type"] ?? "")) {
+  if (isEventStream(message.headers["content-type"])) {
     finish(null);
     return void message.destroy();
   }
@@ -169,7 +162,7 @@ function collect(
     message.destroy();
   });
   message.on("end", () => end(null));
-  message.on("error", (error) => end(transportError(error)));
+  message.on("error", (error) => end(wordsOf(error, answer.status)));
   message.on("close", () => end(message.complete ? null : CUT_OFF));
 }
 
@@ -180,7 +173,12 @@ export function isSuccess(status: number | null | undefined): boolean {
 
 /** True for an answer that ends with its head, whatever its headers say (RFC 9112, 6.3). */
 export function hasNoBody(method: string, status: number | null): boolean {
-  return method === "HEAD" || status === 204 || status === 304;
+  return method === "HEAD" || status === 101 || status === 204 || status === 304;
+}
+
+/** True for a stream of events. It has no end, so its head is the answer. */
+export function isEventStream(content_type: string | null = null): boolean {
+  return /^text\/event-stream/i.test(content_type ?? "");
 }
 
 /** A body where none is allowed reaches the parser as a broken next answer. Returns its bytes. */
@@ -200,15 +198,4 @@ function takeHead(message: IncomingMessage, answer: HttpExchange): void {
   answer.status = message.statusCode ?? null;
   const raw = message.rawHeaders;
   for (let i = 0; i + 1 < raw.length; i += 2) answer.headers.push([raw[i]!, raw[i + 1]!]);
-}
-
-function transportError(error: NodeJS.ErrnoException): string {
-  const known: Record<string, string> = {
-    ECONNREFUSED: REFUSED,
-    ECONNRESET: RESET,
-    EPIPE: "the connection was closed while the request was being sent",
-    ENOTFOUND: "the host name is unknown",
-    ETIMEDOUT: "the connection timed out",
-  };
-  return known[error.code ?? ""] ?? error.message;
 }

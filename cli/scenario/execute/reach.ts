@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ToolError } from "../errors.ts";
 import { openSocket } from "./race/connect.ts";
 import type { Target } from "./target.ts";
+import { wordsOf } from "./transport_error.ts";
 
 /** The pause between two tries. */
 const RETRY_MS = 100;
@@ -32,7 +33,8 @@ export async function reachTarget(
   }
 }
 
-function tryConnect({ hostname: host, port }: Target): Promise<string | null> {
+function tryConnect(target: Target): Promise<string | null> {
+  const { hostname: host, port } = target;
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_MS });
     const end = (error: string | null) => {
@@ -41,13 +43,14 @@ function tryConnect({ hostname: host, port }: Target): Promise<string | null> {
     };
     socket.once("connect", () => end(null));
     socket.once("timeout", () => end("the connection timed out"));
-    socket.once("error", (error: NodeJS.ErrnoException) => end(wordsOf(error, host)));
+    socket.once("error", (error: NodeJS.ErrnoException) => end(reasonOf(error, target)));
   });
 }
 
-function wordsOf({ code, message }: NodeJS.ErrnoException, host: string): string {
-  if (code !== "ENOTFOUND" && code !== "EAI_AGAIN") return code ?? message;
-  return `"${host}" is not in /etc/hosts and no DNS server knows it (${code}); use an IP address`;
+function reasonOf(error: NodeJS.ErrnoException, { hostname, port }: Target): string {
+  if (error.code === "ECONNREFUSED") return `nothing listens on port ${port} of ${hostname}`;
+  if (error.code !== "ENOTFOUND" && error.code !== "EAI_AGAIN") return wordsOf(error);
+  return `"${hostname}" is not in /etc/hosts and no DNS server knows it (${error.code}); use an IP address`;
 }
 
 async function tryTls(target: Target, insecure: boolean): Promise<string | null> {

@@ -76,7 +76,8 @@ export function withReadBack(verdict: Verdict, { path, held, why }: ReadBack): V
   return { status: verdict.status, reason: `${verdict.reason}; ${yet}` };
 }
 
-function readingOf(check: Check, { status, error, body }: HttpExchange): Reading {
+function readingOf(check: Check, exchange: HttpExchange): Reading {
+  const { status, error, body, body_bytes, headers } = exchange;
   if (error !== null) return { unreadable: error };
   const expected = check.expected_status || 0;
   if (expected > 0 && status !== expected) return { wrong: `answered ${status}, not ${expected}` };
@@ -85,6 +86,13 @@ function readingOf(check: Check, { status, error, body }: HttpExchange): Reading
   }
   if (check.pointer === undefined && check.equals === undefined && !isNumeric(check)) {
     return { value: status };
+  }
+  if (body_bytes > KEPT_BYTES) {
+    return { unreadable: `GET ${check.path} answered more than 1 MiB` };
+  }
+  const coding = headers.find(([name]) => /^content-encoding$/i.test(name))?.[1];
+  if (coding !== undefined && coding !== "identity") {
+    return { unreadable: `GET ${check.path} answered in ${coding}, which was not asked for` };
   }
   try {
     const value = valueAt(JSON.parse(body), check.pointer ?? "");

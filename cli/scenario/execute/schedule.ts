@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Execution, Scenario } from "../schema.ts";
 import { Canary } from "./canary.ts";
 import { type Controls, withControl } from "./controls.ts";
-import { type ExecuteOptions, executeScenario, type Ran, timed } from "./execute.ts";
+import { type ExecuteOptions, executeScenario, timed } from "./execute.ts";
 import { isReading, laneOf, LANES } from "./lane.ts";
+import type { Ran } from "./rounds.ts";
 import { CLI_TARGET } from "./target.ts";
 
 /** Runs scenarios without an `exec`: a playbook, or a text for a model. */
@@ -43,18 +44,26 @@ export async function executeAll(
   options: ScheduleOptions,
 ): Promise<Execution[]> {
   const results = new Map<Scenario, Execution>();
-  const canary = new Canary(options);
   const pace = createPace(options.interval_ms);
   let stopped = false;
+  const report = (scenario: Scenario, execution: Execution) => {
+    if (execution.status === "failed" && options.bail) stopped = true;
+    results.set(scenario, execution);
+    options.onResult(execution, scenario);
+  };
+  const canary = new Canary(options, {
+    amend: (id, change) => {
+      const scenario = scenarios.find(({ scenario_id }) => scenario_id === id)!;
+      report(scenario, change(results.get(scenario)!));
+    },
+    hasAnswered: [...options.controls?.values() ?? []].some(({ succeeded }) => succeeded),
+  });
   const runAndReport = async (scenario: Scenario) => {
     const ran = stopped || options.signal.aborted
       ? skipped(scenario, stopped ? "an earlier scenario failed (--bail)" : "the run was stopped")
       : await pace().then(() => runOne(scenario, options, canary));
     const { controls } = options;
-    const execution = controls ? withControl(ran, scenario, controls) : ran;
-    if (execution.status === "failed" && options.bail) stopped = true;
-    results.set(scenario, execution);
-    options.onResult(execution, scenario);
+    report(scenario, controls ? withControl(ran, scenario, controls) : ran);
   };
   for (const lane of LANES) {
     const queue = scenarios.filter((scenario) => laneOf(scenario) === lane).sort(byHarm);

@@ -2,6 +2,7 @@ import type { Exec, ExecutionStatus } from "../schema.ts";
 import { type HttpExchange, isSuccess } from "./http.ts";
 import { leakOf } from "./leaks.ts";
 import type { Race } from "./race/race.ts";
+import { isEnded } from "./transport_error.ts";
 
 /** The status of an execution and one sentence of explanation. */
 export interface Verdict {
@@ -22,6 +23,7 @@ function judgeStatus(exec: Exec, exchange: HttpExchange): Verdict {
   }
   if (exchange.error !== null) return failed(`No good answer: ${exchange.error}`);
   const status = exchange.status!;
+  if (status < 100) return failed(`Answered ${status}, which is no status of HTTP`);
   if (exec.expected_end === "denied") return judgeDenial(status);
   const expected = exec.expected_status || 0;
   if (expected === 0) {
@@ -118,7 +120,7 @@ function isRefusedEarly({ status, answered_us }: Race["shots"][number]): boolean
 function isUnreadByAll({ shots }: Race): boolean {
   const answered = shots.filter(({ error }) => error === null);
   return answered.length > 0 && answered.every(({ status }) => REFUSED_UNREAD.includes(status!)) &&
-    shots.every(({ error }) => error === null || /EPIPE|ECONNRESET/.test(error));
+    shots.every(({ error }) => error === null || isEnded(error));
 }
 
 const REFUSED_UNREAD = [401, 403, 404, 405, 429];

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ToolError } from "../errors.ts";
 import type { Control } from "../execute/controls.ts";
 import { type HttpExchange, isSuccess, sendRequest } from "../execute/http.ts";
+import { Pulse } from "../execute/pulse.ts";
 import { prepareRequest, type RequestOptions } from "../execute/request.ts";
 import type { Target } from "../execute/target.ts";
+import { isLate, REFUSED } from "../execute/transport_error.ts";
 import { nameOf } from "../generate/family.ts";
 import {
   bodyFields,
@@ -70,11 +73,15 @@ export class Rehearsal {
   /** An answer asked for a login, or for another one. */
   #sawLoginRefused = false;
   #sent = 0;
+  readonly #pulse: Pulse;
+  /** The latest operation that was answered. */
+  #lastAnswered: string | null = null;
   /** Records made since the lists were read. */
   #made = 0;
 
   constructor(options: RehearsalOptions) {
     this.#options = options;
+    this.#pulse = new Pulse(options);
     for (const [name, headers] of options.identities) {
       const claims = claimsOf(options.fill(Object.values(headers).join(" ")));
       const own = { ...claims, ...Object.fromEntries(options.own_values.get(name) ?? []) };
@@ -405,6 +412,8 @@ export class Rehearsal {
       ...this.#options,
       keep_bytes: KEPT_BYTES,
     });
+    if (exchange.status === null) await this.#mustLive(nameOf(operation), exchange.error!);
+    else this.#lastAnswered = nameOf(operation);
     if (isLoginRefused(exchange)) this.#sawLoginRefused = true;
     if (isSuccess(exchange.status)) {
       const made = operation.method === "POST";
@@ -413,6 +422,22 @@ export class Rehearsal {
       this.#pool.harvest(exchange.body, place);
     }
     return exchange;
+  }
+
+  /** @throws ToolError if the target gives no HTTP answer any more, so that no scenario can be judged */
+  async #mustLive(name: string, error: string): Promise<void> {
+    if (this.#options.signal.aborted || await this.#pulse.answers()) return;
+    const { url } = this.#options.target;
+    if (this.#lastAnswered === null) {
+      throw new ToolError(`Cannot test ${url}: it gives no HTTP answer (${name}: ${error})`, {
+        next: isLate(error) ? "--timeout 1m, if it is slow" : undefined,
+      });
+    }
+    // A refused request was never sent, so the one before it is to blame.
+    const culprit = error === REFUSED ? this.#lastAnswered : name;
+    throw new ToolError(`Cannot test ${url}: it gives no HTTP answer since ${culprit} was sent`, {
+      next: "start it again, and add --as-documented, which reports the request that stops it",
+    });
   }
 }
 

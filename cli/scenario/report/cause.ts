@@ -9,6 +9,8 @@ export interface Ran {
 
 /** The cause of every failure about logins in a service that asks nobody for one. */
 export const NO_LOGIN = "no login anywhere";
+/** The cause of every failure on a target that has answered no request. */
+export const NO_ANSWER = "no answer at all";
 const ABOUT_LOGIN = /^(auth_|forged_token|foreign_|admin_only|uneven_rights)/;
 
 /** Families whose failures show more than a crash. */
@@ -19,9 +21,11 @@ const RACED = /race made the server fail/;
 const CRASH = /\b(?:Answered|fail with|was answered) (5\d\d)\b/;
 const LEAK = /(?:shows|is) a (stack trace|database error|debug page)/;
 /** The connection ended without an answer, or the whole target did. */
-const STOPPED = /stopped the target|the connection was reset|the answer was cut off/;
+const STOPPED =
+  /stopped the target|gives no HTTP answer since|the connection was reset|the answer was cut off/;
 /** The target took the request and gave no answer, or none that is HTTP. */
 const UNANSWERED = /\bno good answer: /i;
+const SILENT = /; the target gives no HTTP answer$/;
 /** Families that look for a slow answer. */
 const SLOW = /^slow_|_by_time$/;
 
@@ -70,7 +74,7 @@ export function leakIn({ reason }: Execution): string | null {
 /** How a connection ended without an answer: with its target, or alone; null if it did not. */
 export function stopIn({ reason }: Execution): "target" | "connection" | null {
   if (!STOPPED.test(reason)) return null;
-  return /stopped the target/.test(reason) ? "target" : "connection";
+  return /stopped the target|gives no HTTP answer since/.test(reason) ? "target" : "connection";
 }
 
 /** Returns the function that names the cause of each failure, given all that ran. */
@@ -115,6 +119,7 @@ function causeOf(one: Ran): string {
   const { scenario: { family, operation }, execution } = one;
   const { evidence, reason, scenario_id } = execution;
   if (typeof evidence.after_damage_by === "string") return damageBy(evidence.after_damage_by);
+  if (SILENT.test(reason)) return NO_ANSWER;
   if (/left the target broken/.test(reason)) return damageBy(one.scenario.scenario_id);
   if (typeof operation !== "string") return scenario_id;
   const leak = leakIn(execution);

@@ -12,6 +12,7 @@ import {
   groupByCause,
   isCrash,
   leakIn,
+  NO_ANSWER,
   NO_LOGIN,
   type Ran,
   stopIn,
@@ -30,6 +31,14 @@ export function foundIn(result: RunResult): Finding[] {
   return result.findings ?? findingsOf(result, { target: result.summary.target });
 }
 
+/** ` for 9 causes`, where failures share one: JUnit and SARIF count causes. Else null. */
+export function causesOf(result: RunResult): string | null {
+  const { failed, accepted } = result.summary;
+  const { length } = foundIn(result);
+  if (length === failed - accepted) return null;
+  return length === 1 ? " for 1 cause" : ` for ${length} causes`;
+}
+
 /**
  * Folds failures by their cause and ranks them: a crash by its operation and status, anything else
  * by its family and operation. A failure that merely repeats a failing good case belongs to it.
@@ -45,14 +54,18 @@ export function findingsOf(
   }));
   return [...groupByCause(ran)].map(([cause, group]) => {
     const finding = findingOf(sortGroup(group, cause), severityOf(group, cause), repeating);
-    return cause === NO_LOGIN ? { ...finding, ...NOBODY_ASKED } : finding;
+    return { ...finding, ...OF_TARGET[cause] };
   }).sort((a, b) => byPriority({ priority: a.severity }, { priority: b.severity }));
 }
 
-const NOBODY_ASKED = {
-  title: "No operation asks for a login",
-  operation: null,
-  happened: "Every operation that documents a login was answered without one",
+/** The findings about the whole target. */
+const OF_TARGET: Record<string, Partial<Finding>> = {
+  [NO_LOGIN]: {
+    title: "No operation asks for a login",
+    operation: null,
+    happened: "Every operation that documents a login was answered without one",
+  },
+  [NO_ANSWER]: { title: "The target gives no HTTP answer", operation: null },
 };
 
 /** The request that broke the target first, else the good case, then the most serious scenario. */

@@ -16,7 +16,7 @@ export function annotationsOf(result: RunResult): string {
     const own = found.filter(({ severity }) => kindOf(severity) === kind);
     const shown = own.slice(0, own.length > SHOWN ? SHOWN - 1 : SHOWN).map((finding) => {
       const { source, line } = byId.get(finding.scenario_id)!;
-      const place = source ? `file=${property(String(source))},line=${line ?? 1},` : "";
+      const place = isFile(source) ? `file=${property(source)},line=${line ?? 1},` : "";
       const title = property(`${finding.scenario_id} ${finding.title}`);
       return `::${kind} ${place}title=${title}::${message(finding.happened)}`;
     });
@@ -34,6 +34,11 @@ export function stepSummaryOf(result: RunResult): string {
   const kept = new TextDecoder().decode(bytes.subarray(0, SUMMARY_BYTES));
   const whole = kept.slice(0, kept.lastIndexOf("\n## "));
   return `${whole}\n\n… cut: the whole report has ${bytes.length} bytes\n`;
+}
+
+/** GitHub shows an annotation beside a line of the repository; a document of the target is none. */
+function isFile(source: unknown): source is string {
+  return typeof source === "string" && !/^https?:\/\//i.test(source);
 }
 
 function kindOf(priority: string): "error" | "warning" {

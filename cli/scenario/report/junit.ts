@@ -83,7 +83,9 @@ function outcome(execution: Execution | undefined, { findings, same }: Causes): 
   }
   if (execution?.status === "failed") {
     const first = same.get(execution.scenario_id);
-    const why = first === undefined ? "Accepted by the baseline" : `Same cause as ${first}`;
+    const why = first === undefined
+      ? "Accepted by the baseline"
+      : `Failed for the same cause as ${first}`;
     return `<skipped message="${attribute(`${why}: ${execution.reason}`)}"/>`;
   }
   return `<skipped message="${attribute(execution?.reason ?? "Not executed: no --target")}"/>`;

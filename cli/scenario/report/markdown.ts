@@ -1,12 +1,13 @@
 import { visibleLine } from "../../terminal/visible.ts";
 import type { Execution, Finding, Scenario } from "../schema.ts";
 import type { RunResult } from "../summary.ts";
-import { foundIn } from "./findings.ts";
+import { causesOf, foundIn } from "./findings.ts";
 import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
 
 /** A report for a pull request: the figures, then the findings with how to repeat them. */
 export function markdownOf(result: RunResult): string {
   const { scenarios, executions, summary } = result;
+  const causes = causesOf(result);
   const lines = [
     "# Scenarios",
     "",
@@ -14,6 +15,7 @@ export function markdownOf(result: RunResult): string {
     "|---|---|---|---|---|---|",
     `| ${summary.scenarios} | ${summary.executed} | ${summary.passed} | ${summary.failed} | ` +
     `${summary.skipped} | ${summary.inconclusive} |`,
+    ...(causes === null ? [] : ["", `${summary.failed} failed${causes}.`]),
     ...(summary.note ? ["", `> ${summary.note}`] : []),
     ...(summary.untested.length === 0
       ? []

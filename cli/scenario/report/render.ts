@@ -5,7 +5,7 @@ import { NO_DRIVER } from "../execute/schedule.ts";
 import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult, Summary } from "../summary.ts";
 import { briefOf } from "./brief.ts";
-import { foundIn } from "./findings.ts";
+import { causesOf, foundIn } from "./findings.ts";
 import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
 import { markdownOf } from "./markdown.ts";
 
@@ -51,9 +51,10 @@ const MARKS = {
   inconclusive: ["?", "yellow"],
 } as const;
 
-/** True for a result that says nothing: a pass, or what is counted at the end. */
-function isQuiet({ status, reason }: Execution): boolean {
+/** True for a result that says nothing: a pass, or what is counted or explained at the end. */
+function isQuiet({ status, reason, evidence }: Execution): boolean {
   return status === "passed" || status === "inconclusive" ||
+    evidence.after_damage_by !== undefined ||
     (status === "skipped" && reason.endsWith(NO_DRIVER));
 }
 
@@ -85,7 +86,7 @@ function createTextRenderer(io: Io, target: string | null, verbose: boolean): Re
       printUnproven(io, result, verbose);
       printBlindSpots(io, result);
       printAreas(io, result.summary);
-      print(io, summaryLine(result.summary));
+      print(io, summaryLine(result));
       if (result.summary.note) print(io, paint(io, "yellow", result.summary.note));
       const left = leftOut(result);
       if (left !== null) print(io, left);
@@ -172,10 +173,12 @@ function printAreas(io: Io, { areas, coverage, target }: Summary): void {
   }
 }
 
-function summaryLine(summary: Summary): string {
+function summaryLine(result: RunResult): string {
+  const { summary } = result;
   const { scenarios, executed, passed, failed, skipped, inconclusive, duration_ms } = summary;
   const accepted = summary.accepted > 0 ? ` (${summary.accepted} accepted)` : "";
+  const causes = causesOf(result) ?? "";
   const what = scenarios === 1 ? "1 scenario" : `${scenarios} scenarios`;
-  return `\n${what}: ${executed} executed, ${passed} passed, ${failed} failed${accepted}, ` +
+  return `\n${what}: ${executed} executed, ${passed} passed, ${failed} failed${causes}${accepted}, ` +
     `${skipped} skipped, ${inconclusive} inconclusive, in ${duration_ms} ms`;
 }

@@ -63,6 +63,20 @@ test("text counts what proved nothing by its reason; --verbose names each", asyn
   expect((await tool(cwd, "run", "--target", url, "--verbose")).stdout).toContain("? TS-002 ");
 });
 
+test("the last line counts failures and their causes, which JUnit counts", async () => {
+  const { url } = await serve((_, response) => {
+    response.statusCode = 500;
+    response.end();
+  });
+  const failing = { parameters: [{ name: "q", in: "query", schema: { type: "integer" } }] };
+  const get = { ...failing, responses: { 200: { description: "" } } };
+  const cwd = folder({ "openapi.json": { openapi: "3.1.0", paths: { "/a": { get } } } });
+  const { stdout } = await tool(cwd, "run", "--target", url, "--report", "junit=j.xml");
+  const [, failed, causes] = /, (\d+) failed for (\d+) causes?, /.exec(stdout) ?? [];
+  expect(Number(failed)).toBeGreaterThan(Number(causes));
+  expect(readFileSync(join(cwd, "j.xml"), "utf8")).toContain(` failures="${causes}" `);
+});
+
 test("ctrf has the required members", async () => {
   const report = JSON.parse(await reported("ctrf"));
   expect(report).toMatchObject({
@@ -132,6 +146,16 @@ describe("github", () => {
     expect(lines.every((line) => line.startsWith("::error "))).toBe(true);
     expect(lines[0]).toContain("::100%25%0Abad");
     expect(lines.at(-1)).toContain("21 more");
+  });
+
+  test("an annotation names the file of a scenario, and no address of the target", () => {
+    const places = ["api/openapi.json", "http://127.0.0.1:1/openapi.json"].map((source) => {
+      const from = { ...many[0]!, source, line: 7 } as unknown as Scenario;
+      const one = { target: "http://127.0.0.1", duration_ms: 1 };
+      return annotationsOf(summarize([from], failures.slice(0, 1), one));
+    });
+    expect(places[0]).toMatch(/^::error file=api\/openapi\.json,line=7,title=/);
+    expect(places[1]).toMatch(/^::error title=/);
   });
 
   test("the step summary is cut to GitHub's limit", () => {

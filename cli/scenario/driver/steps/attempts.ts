@@ -11,6 +11,8 @@ const LIMITING_STATUSES = [403, 423, 429, 503];
  */
 const SLOWED_MS = 1_000;
 const SLOWED_TIMES = 4;
+/** A delay lasts; a busy machine answers slowly only now and then. */
+const SLOWED_IN_A_ROW = 4;
 
 /** Repeats a request that the service refuses. Fails if the service limits none of the attempts. */
 export async function runAttempts(
@@ -37,12 +39,12 @@ export async function runAttempts(
       return inconclusive(`Proves nothing: "${step.name}" was answered ${status}`);
     }
     const waits = headers.some(([name]) => name.toLowerCase() === "retry-after");
-    // One slow answer may be a busy machine; a limit lasts.
     slowed = duration_ms >= SLOWED_MS && duration_ms > SLOWED_TIMES * quickest ? slowed + 1 : 0;
     quickest = Math.min(quickest, duration_ms);
-    if (waits || slowed > 1 || (isLimit && status !== statuses[0])) return null;
+    if (waits || slowed >= SLOWED_IN_A_ROW || (isLimit && status !== statuses[0])) return null;
     statuses.push(status);
   }
+  if (slowed > 1) return null;
   const seen = [...new Set(statuses)].join(", ");
   return failed(
     `${attempts} times "${step.name}" in a row: each was answered (${seen}), none limited`,

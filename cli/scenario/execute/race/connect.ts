@@ -1,6 +1,7 @@
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectSecure, type TLSSocket } from "node:tls";
 import type { Target } from "../target.ts";
+import { wordsOf } from "../transport_error.ts";
 
 /** An open connection and its ALPN protocol; null without TLS. */
 export interface Connected {
@@ -22,7 +23,7 @@ export function openSocket(target: Target, options: ConnectOptions): Promise<Con
     const fail = (error: Error) => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(new Error(`cannot open ${target.host}: ${error.message}`, { cause: error }));
+      resolve(new Error(`cannot open ${target.host}: ${wordsOf(error)}`, { cause: error }));
     };
     const timer = setTimeout(() => fail(new Error("the connection timed out")), options.timeout_ms);
     socket.once("error", fail);

@@ -14,6 +14,7 @@ import {
   settingsFrame,
   windowFrame,
 } from "./h2_frames.ts";
+import { lateAnswer, wordsOf } from "../transport_error.ts";
 import { decodeStatus } from "./hpack.ts";
 import type { Shot } from "./strategy.ts";
 
@@ -47,7 +48,7 @@ export class H2Connection {
       error: null,
     }));
     socket.on("data", (chunk) => this.#take(chunk));
-    socket.on("error", (error) => this.#fail(error.message));
+    socket.on("error", (error) => this.#fail(wordsOf(error)));
     socket.on("close", () => this.#fail("the connection was closed without an answer"));
   }
 
@@ -71,7 +72,7 @@ export class H2Connection {
 
   async finished(timeout: number): Promise<void> {
     await this.#until(() => this.#streams.every(({ done }) => done), timeout);
-    this.#fail(`no whole answer within ${timeout} ms`);
+    this.#fail(lateAnswer(timeout));
   }
 
   shots(released: number, sent_us: number): Shot[] {

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { serialize } from "../http.ts";
+import { lateAnswer, wordsOf } from "../transport_error.ts";
 import { openSocket } from "./connect.ts";
 import type { Outcome, Shot, Volley } from "./strategy.ts";
 import { type RawAnswer, ResponseParser } from "./response_parser.ts";
@@ -43,12 +44,12 @@ class Answers {
     this.#count = count;
     this.#finished = new Promise((resolve) => this.#finish = resolve);
     socket.on("data", (chunk) => this.#take(chunk));
-    socket.on("error", (error) => this.#end(error.message));
+    socket.on("error", (error) => this.#end(wordsOf(error)));
     socket.on("close", () => this.#end("the connection was closed without an answer"));
   }
 
   async settled(timeout: number): Promise<void> {
-    const timer = setTimeout(() => this.#end(`no whole answer within ${timeout} ms`), timeout);
+    const timer = setTimeout(() => this.#end(lateAnswer(timeout)), timeout);
     await this.#finished;
     clearTimeout(timer);
   }

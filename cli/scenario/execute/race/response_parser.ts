@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { hasNoBody } from "../http.ts";
+import { hasNoBody, isEventStream } from "../http.ts";
 
 /** The answer to one raced request. `status` is null until the final head arrives. */
 export interface RawAnswer {
@@ -35,7 +35,9 @@ export class ResponseParser {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
     while (!this.#head) {
       const end = this.#bytes.indexOf("\r\n\r\n");
-      if (end === -1 && this.#bytes.length > HEAD_BYTES) throw new Error("its head has no end");
+      if (end === -1 && this.#bytes.length > HEAD_BYTES) {
+        throw new Error("the answer breaks HTTP: its headers are larger than 64 KiB");
+      }
       if (end === -1) return;
       const head = parseHead(this.#bytes.subarray(0, end).toString("latin1"));
       this.#bytes = this.#bytes.subarray(end + 4);
@@ -60,7 +62,8 @@ export class ResponseParser {
   }
 
   #body(head: { status: number; headers: [string, string][] }, closed: boolean): Body {
-    if (hasNoBody(this.#method, head.status)) {
+    const isStream = isEventStream(valueOf(head.headers, "content-type"));
+    if (isStream || hasNoBody(this.#method, head.status)) {
       return { body: Buffer.alloc(0), complete: true, end: 0 };
     }
     const isChunked = /chunked/i.test(valueOf(head.headers, "transfer-encoding") ?? "");
@@ -82,7 +85,7 @@ interface Body {
 function parseHead(text: string): { status: number; headers: [string, string][] } {
   const [first = "", ...rest] = text.split("\r\n");
   const match = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first);
-  if (!match) throw new Error("it is no HTTP/1.1 answer");
+  if (!match) throw new Error("the answer is not HTTP/1.1");
   const headers = rest.map((line): [string, string] => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];

@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
+import { lateAnswer, wordsOf } from "../transport_error.ts";
 import type { Shot } from "./strategy.ts";
 import { type RawAnswer, ResponseParser } from "./response_parser.ts";
 
@@ -20,7 +21,7 @@ export class Runner {
     this.#parser = new ResponseParser(method);
     this.#finished = new Promise((resolve) => this.#done = resolve);
     socket.on("data", (chunk) => this.#take(chunk));
-    socket.on("error", (error) => this.#end(error.message));
+    socket.on("error", (error) => this.#end(wordsOf(error)));
     socket.on("close", () => this.#end(null));
   }
 
@@ -32,16 +33,22 @@ export class Runner {
   }
 
   async settled(timeout: number): Promise<void> {
-    const timer = setTimeout(() => this.#end(`no whole answer within ${timeout} ms`), timeout);
+    const timer = setTimeout(() => this.#end(lateAnswer(timeout)), timeout);
     await this.#finished;
     clearTimeout(timer);
   }
 
   shot(released: number): Shot {
     const answer = this.#answer!;
-    const error = this.#error ??
-      (answer.status === null ? "the connection was closed without an answer" : null);
+    const error = this.#error ?? (answer.status === null ? this.#nothing() : null);
     return shotOf(answer, { sent: this.sent, answered: this.#answered, released, error });
+  }
+
+  /** Why a connection that was closed has no answer. */
+  #nothing(): string {
+    return this.#answered === null
+      ? "the connection was closed without an answer"
+      : "the answer is not HTTP/1.1";
   }
 
   #take(chunk: Buffer): void {
