@@ -10,10 +10,10 @@ import { readSettings, readStatusLine } from "./agent_monitor/settings.ts";
 import type { ActionList } from "./actions/list/schema.ts";
 import { measureAttention } from "./analytics/attention.ts";
 import {
+  type AnalyticsRange,
   type AnalyticsSummary,
   type Attention,
-  type DayRange,
-  firstDayOf,
+  boundsOf,
 } from "./analytics/schema.ts";
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
@@ -258,18 +258,18 @@ export class Daemon {
   }
 
   /** The totals of all projects or of a workspace in the last days. */
-  async summarize(range: DayRange, workspace?: string): Promise<AnalyticsSummary> {
+  async summarize(range: AnalyticsRange, workspace?: string): Promise<AnalyticsSummary> {
     const now = this.#environment.now();
     const set = await this.#projectsOf(workspace);
-    const projects = await set.listSince(firstDayOf(range, now));
-    return await summarize(projects.map(({ daySums }) => daySums), range, now);
+    const projects = await set.listSince(boundsOf(range, now).from);
+    return await summarize(projects, range, now);
   }
 
   /** How carefully people decided in all projects or in a workspace in the last days. */
-  async attention(range: DayRange, workspace?: string): Promise<Attention> {
+  async attention(range: AnalyticsRange, workspace?: string): Promise<Attention> {
     const now = this.#environment.now();
     const set = await this.#projectsOf(workspace);
-    const projects = await set.listSince(firstDayOf(range, now));
+    const projects = await set.listSince(boundsOf(range, now).from);
     return await measureAttention(projects.map(({ ledger }) => ledger), range, now);
   }
 

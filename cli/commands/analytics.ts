@@ -1,6 +1,9 @@
 import { Command } from "@commander-js/extra-typings";
-import { Window } from "../../server/audit/schema.ts";
-import type { AnalyticsSummary, Attention } from "../../server/analytics/schema.ts";
+import {
+  type AnalyticsSummary,
+  AnalyticsWindow,
+  type Attention,
+} from "../../server/analytics/schema.ts";
 import { unwrap } from "../../server/client.ts";
 import { connect } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
@@ -12,14 +15,14 @@ import { visibleLine } from "../terminal/visible.ts";
 /** `gate analytics`: how the policy and the people decide. */
 export function createCommand(io: Io) {
   const analytics = new Command("analytics")
-    .description("Sum up the decisions of the last days, and how carefully people decide.")
+    .description("Sum up the decisions of the last hours or days, and how carefully people decide.")
     .addHelpText("after", HELP);
   analytics.command("summary")
     .description("Sum up the decisions: outcomes, blocked paths, waiting times.")
-    .option("--window <days>", "the last days, such as 7d (default: 30d)", matching(Window))
+    .option("--window <time>", WINDOW_HELP, matching(AnalyticsWindow))
     .option("--project <id>", "only this project (default: all projects)")
     .option("--json", "print JSON")
-    .addHelpText("after", examples("gate analytics summary", "gate analytics summary --window 7d"))
+    .addHelpText("after", examples("gate analytics summary", "gate analytics summary --window 6h"))
     .action(async ({ window, project, json }) => {
       const query = { window };
       const summary = project === undefined
@@ -33,7 +36,7 @@ export function createCommand(io: Io) {
       "Compare the time that each person took for their decisions with the length of what they " +
         "read, and count approvals that were too quick to be a review.",
     )
-    .option("--window <days>", "the last days, such as 7d (default: 30d)", matching(Window))
+    .option("--window <time>", WINDOW_HELP, matching(AnalyticsWindow))
     .option("--project <id>", "only this project (default: all projects)")
     .option("--json", "print JSON")
     .addHelpText("after", ATTENTION_HELP)
@@ -47,6 +50,8 @@ export function createCommand(io: Io) {
     });
   return analytics;
 }
+
+const WINDOW_HELP = "the last hours or days, such as 6h or 7d (default: 30d)";
 
 const viewer = (io: Io) => connect(io, { scope: "viewer" });
 

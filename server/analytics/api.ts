@@ -1,11 +1,11 @@
 import { Hono } from "hono";
 import { type AppEnv, describe, query } from "../route.ts";
-import { AnalyticsQuery, AnalyticsSummary, Attention, type DayRange } from "./schema.ts";
+import { AnalyticsQuery, type AnalyticsRange, AnalyticsSummary, Attention } from "./schema.ts";
 
 interface AnalyticsServices {
   project: {
-    summarize(range: DayRange): Promise<AnalyticsSummary>;
-    attention(range: DayRange): Promise<Attention>;
+    summarize(range: AnalyticsRange): Promise<AnalyticsSummary>;
+    attention(range: AnalyticsRange): Promise<Attention>;
   };
 }
 

@@ -1,5 +1,4 @@
 import { setImmediate as pause } from "node:timers/promises";
-import { startOfWindow } from "../audit/schema.ts";
 import type { Ledger } from "../db/ledger.ts";
 import {
   listDecisions,
@@ -7,7 +6,7 @@ import {
   type PageBefore,
   type PersonalDecision,
 } from "./attention_store.ts";
-import type { Attention, DayRange } from "./schema.ts";
+import { type AnalyticsRange, type Attention, boundsOf } from "./schema.ts";
 
 const PAGE = 500;
 /** Older decisions of the window are left out. */
@@ -24,20 +23,20 @@ const TOGETHER_MS = 300;
 /** How carefully people decide: the time that they took, against the length of what they read. */
 export async function measureAttention(
   ledgers: readonly Ledger[],
-  { window, to }: DayRange,
+  range: AnalyticsRange,
   now: number,
 ): Promise<Attention> {
-  const since = startOfWindow(window, to === undefined ? now : Date.parse(to));
+  const { from, to } = boundsOf(range, now);
   const decisions: PersonalDecision[] = [];
   for (const ledger of ledgers) {
     for (const list of [listDecisions, listVotes]) {
-      decisions.push(...await readAll((page) => list(ledger, since, page)));
+      decisions.push(...await readAll((page) => list(ledger, from, page)));
     }
   }
-  const within = to === undefined ? decisions : decisions.filter((one) => one.decided_at < to);
+  const within = to === null ? decisions : decisions.filter((one) => one.decided_at < to);
   const names = [...new Set(within.map(({ reviewer }) => reviewer))].sort();
   return {
-    window,
+    window: range.window,
     reviewers: names.map((reviewer) =>
       attentionOf(reviewer, within.filter((one) => one.reviewer === reviewer))
     ),

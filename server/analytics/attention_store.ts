@@ -28,7 +28,7 @@ export async function listDecisions(
   const rows = await ledger.all(
     `SELECT seq, decided_by AS reviewer, status, json_extract(risk, '$.level') AS level,
         created_at, decided_at, coalesce(length(command), 0) + coalesce(bytes, 0) AS length
-      FROM actions WHERE project_id = ? AND seq < ? AND created_at >= ?
+      FROM actions WHERE project_id = ? AND seq < ? AND decided_at >= ?
         AND status IN ('approved', 'rejected', 'rolled_back') AND rollback_of IS NULL
         AND decided_by NOT IN ('policy', 'system') AND decided_at IS NOT NULL
       ORDER BY seq DESC LIMIT ?`,
@@ -50,7 +50,7 @@ export async function listVotes(
       FROM audit AS vote JOIN actions
         ON actions.project_id = vote.project_id AND actions.id = vote.action_id
       WHERE vote.project_id = ? AND vote.type = 'vote.cast' AND vote.seq < ?
-        AND created_at >= ? AND json_extract(vote.data, '$.verdict') = 'approve'
+        AND vote.at >= ? AND json_extract(vote.data, '$.verdict') = 'approve'
         AND decided_by IS NOT json_extract(vote.data, '$.member_id')
       ORDER BY vote.seq DESC LIMIT ?`,
     [ledger.project_id, before, since, limit],

@@ -25,11 +25,17 @@ export interface Parts<T> {
   open: T;
 }
 
+/** The counts of one ledger over a range. */
+export interface Sums {
+  counts(kind: Kind, span: DaySpan, grouping?: Grouping): Promise<Parts<Counts>>;
+  latencies(span: DaySpan): Promise<Parts<Latencies>>;
+}
+
 /**
  * The counts of one ledger, summed over days. It reads closed days once, so a summary of a long
  * window costs no more than one of today.
  */
-export class DaySums {
+export class DaySums implements Sums {
   readonly #ledger: Ledger;
   readonly #kept = new Map<string, unknown>();
 
@@ -126,7 +132,7 @@ async function* pages<T extends { day: string }>(
   }
 }
 
-const BY_NAME: Grouping = { name: "name", keyOf: (key) => key };
+export const BY_NAME: Grouping = { name: "name", keyOf: (key) => key };
 
 /** A key that sorts between the day before and the day. */
 export function dayBefore(day: string): string {

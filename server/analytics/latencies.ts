@@ -15,6 +15,12 @@ export class Latencies {
     });
   }
 
+  /** Adds one waiting time, to the bucket of its first two digits. */
+  addTime(ms: number): void {
+    const unit = 10 ** Math.max(0, String(ms).length - 2);
+    this.add({ bucket: Math.floor(ms / unit) * unit, n: 1, sum_ms: ms, max_ms: ms });
+  }
+
   addAll({ buckets }: Latencies): void {
     for (const latency of buckets) this.add(latency);
   }

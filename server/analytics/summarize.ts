@@ -1,3 +1,4 @@
+import type { Ledger } from "../db/ledger.ts";
 import {
   type Counts,
   dayBefore,
@@ -5,9 +6,19 @@ import {
   type DaySums,
   type Grouping,
   LAST,
+  type Sums,
 } from "./day_sums.ts";
 import { Latencies } from "./latencies.ts";
-import { type AnalyticsSummary, type DayRange, firstDayOf, type Outcomes } from "./schema.ts";
+import {
+  type AnalyticsRange,
+  type AnalyticsSummary,
+  type Bounds,
+  boundsOf,
+  isExact,
+  type Outcomes,
+  stepOf,
+} from "./schema.ts";
+import { StepSums } from "./step_sums.ts";
 import type { Kind } from "./store.ts";
 
 const TOP = 20;
@@ -18,23 +29,33 @@ const ENOUGH = 3;
 /** A day counts as closed only after this time, so that clock skew does not change it. */
 const SKEW_MS = 3_600_000;
 
-/** Summarizes these projects over the range, from the daily counts. */
+/** A project's ledger, and its sums over days. */
+export interface Summed {
+  ledger: Ledger;
+  daySums: DaySums;
+}
+
+/** Summarizes these projects over the range: days from the daily counts, hours from the actions. */
 export async function summarize(
-  ledgers: readonly DaySums[],
-  range: DayRange,
+  projects: readonly Summed[],
+  range: AnalyticsRange,
   now: number,
 ): Promise<AnalyticsSummary> {
-  const { window, to } = range;
+  const { window } = range;
+  const bounds = boundsOf(range, now);
   const span: DaySpan = {
-    after: dayBefore(firstDayOf(range, now)),
+    after: dayBefore(bounds.from.slice(0, 10)),
     open: new Date(now - SKEW_MS).toISOString().slice(0, 10),
-    end: to ?? LAST,
+    end: bounds.to?.slice(0, 10) ?? LAST,
   };
+  const ledgers = await sumsOf(projects, window, bounds);
   const total = (kind: Kind) => sumOf(ledgers, kind, span);
   const byRule = await total("rule");
   const byAgent = await total("agent");
+  const byTime = await overTime(ledgers, span);
   return {
     window,
+    from: bounds.from,
     top_blocked_paths: await topBlocked(ledgers, span),
     busiest_hours: hoursOf(await sumOf(ledgers, "hour", span, BY_HOUR)),
     approval_latency: await latencyOf(ledgers, span),
@@ -43,15 +64,27 @@ export async function summarize(
       by_reviewer: reviewersOf(await total("reviewer")),
       by_agent: grouped(byAgent, 1)
         .map(({ names: [agent], outcomes }) => ({ agent: agent ?? "", ...outcomes })),
-      by_day: await byDay(ledgers, span),
+      by_day: isExact(window) ? [] : byTime.map(({ at, ...day }) => ({ day: at, ...day })),
+      by_step: isExact(window) ? { minutes: stepOf(window) / 60_000, steps: byTime } : null,
       by_rule: grouped(byRule, 4).map(({ names, outcomes }) => ({ ...ruleOf(names), ...outcomes })),
     },
     policy_accuracy: accuracyOf(byRule, (await total("rolled_back")).get("allowed") ?? 0),
   };
 }
 
+async function sumsOf(
+  projects: readonly Summed[],
+  window: string,
+  bounds: Bounds,
+): Promise<readonly Sums[]> {
+  if (!isExact(window)) return projects.map(({ daySums }) => daySums);
+  const sums: Sums[] = [];
+  for (const { ledger } of projects) sums.push(await StepSums.read(ledger, bounds, stepOf(window)));
+  return sums;
+}
+
 async function sumOf(
-  ledgers: readonly DaySums[],
+  ledgers: readonly Sums[],
   kind: Kind,
   span: DaySpan,
   grouping?: Grouping,
@@ -68,7 +101,7 @@ async function sumOf(
 
 /** The most blocked paths. Only the top of the closed days and the paths of open days can be among them. */
 async function topBlocked(
-  ledgers: readonly DaySums[],
+  ledgers: readonly Sums[],
   span: DaySpan,
 ): Promise<AnalyticsSummary["top_blocked_paths"]> {
   const parts: Counts[] = [];
@@ -104,7 +137,7 @@ function merged(parts: Counts[]): Counts {
   return sums;
 }
 
-async function latencyOf(ledgers: readonly DaySums[], span: DaySpan) {
+async function latencyOf(ledgers: readonly Sums[], span: DaySpan) {
   const all = new Latencies();
   for (const ledger of ledgers) {
     const { over, open } = await ledger.latencies(span);
@@ -119,28 +152,31 @@ const BY_HOUR: Grouping = {
   keyOf: (hour, day) => `${new Date(`${day}T00:00:00Z`).getUTCDay()} ${hour}`,
 };
 
-/** The status of an agent's or a rule's decision with its day. A day's unnamed rest has none. */
-const BY_DAY: Grouping = {
-  name: "day",
-  keyOf: (key, day) => key === "" ? "" : `${day} ${(JSON.parse(key) as Names).at(-1)}`,
+/** The status of an agent's or a rule's decision with its time. A day's unnamed rest has none. */
+const BY_TIME: Grouping = {
+  name: "time",
+  keyOf: (key, at) => key === "" ? "" : `${at} ${(JSON.parse(key) as Names).at(-1)}`,
 };
 
-/** The decisions of each day. A person's approvals are counted by reviewer, the rest is allowed. */
-async function byDay(ledgers: readonly DaySums[], span: DaySpan) {
-  const all = await sumOf(ledgers, "agent", span, BY_DAY);
-  const personal = await sumOf(ledgers, "reviewer", span, BY_DAY);
-  const days = new Map<string, Outcomes>();
+/**
+ * The decisions of each day or step. A person's approvals are counted by reviewer, the rest is
+ * allowed.
+ */
+async function overTime(ledgers: readonly Sums[], span: DaySpan) {
+  const all = await sumOf(ledgers, "agent", span, BY_TIME);
+  const personal = await sumOf(ledgers, "reviewer", span, BY_TIME);
+  const times = new Map<string, Outcomes>();
   for (const [key, n] of all) {
-    const [day = "", status = ""] = key.split(" ");
-    if (day === "") continue;
-    const outcomes = days.get(day) ?? noOutcomes();
+    const [at = "", status = ""] = key.split(" ");
+    if (at === "") continue;
+    const outcomes = times.get(at) ?? noOutcomes();
     if (status in outcomes) outcomes[status as keyof Outcomes] += n;
-    days.set(day, outcomes);
+    times.set(at, outcomes);
   }
-  return [...days].sort(([a], [b]) => a < b ? -1 : 1).map(([day, outcomes]) => ({
-    day,
+  return [...times].sort(([a], [b]) => a < b ? -1 : 1).map(([at, outcomes]) => ({
+    at,
     ...outcomes,
-    allowed: Math.max(0, outcomes.approved - (personal.get(`${day} approved`) ?? 0)),
+    allowed: Math.max(0, outcomes.approved - (personal.get(`${at} approved`) ?? 0)),
   }));
 }
 
@@ -166,7 +202,10 @@ function ruleOf([effect = null, source = null, list = null, pattern = null]: Nam
 }
 
 /** Groups counts by name. A key is a JSON array of names and a status, which becomes a column. */
-function grouped(counts: Counts, width: number): { names: Names; outcomes: Outcomes }[] {
+function grouped(
+  counts: Counts,
+  width: number,
+): { key: string; names: Names; outcomes: Outcomes }[] {
   const groups = new Map<string, Outcomes>();
   for (const [key, n] of counts) {
     // A day with too many names counts the rest under the empty key.
@@ -178,8 +217,9 @@ function grouped(counts: Counts, width: number): { names: Names; outcomes: Outco
     if (status in outcomes) outcomes[status] += n;
     groups.set(name, outcomes);
   }
-  return [...groups].map(([name, outcomes]) => ({ names: JSON.parse(name) as Names, outcomes }))
-    .sort((a, b) => sum(b.outcomes) - sum(a.outcomes)).slice(0, MOST_NAMED);
+  return [...groups].map(([key, outcomes]) => ({ key, names: JSON.parse(key) as Names, outcomes }))
+    .sort((a, b) => sum(b.outcomes) - sum(a.outcomes) || (a.key < b.key ? -1 : 1))
+    .slice(0, MOST_NAMED);
 }
 
 function totalOf(byAgent: Counts): Outcomes & { total: number } {

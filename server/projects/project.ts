@@ -13,7 +13,12 @@ import { testForSandbox } from "../actions/submit/evaluate_for_sandbox.ts";
 import { History } from "../actions/submit/history.ts";
 import { DaySums } from "../analytics/day_sums.ts";
 import { measureAttention } from "../analytics/attention.ts";
-import type { AnalyticsSummary, Attention, DayRange } from "../analytics/schema.ts";
+import {
+  type AnalyticsRange,
+  type AnalyticsSummary,
+  type Attention,
+  boundsOf,
+} from "../analytics/schema.ts";
 import { summarize } from "../analytics/summarize.ts";
 import { Audit } from "../audit/audit.ts";
 import type { Journal } from "../evidence/journal.ts";
@@ -290,20 +295,19 @@ export class Project {
     return viewSandbox(this.#services, this.openings);
   }
 
-  /** The totals of the last days. Cached until the next event. */
-  async summarize({ window, to }: DayRange): Promise<AnalyticsSummary> {
+  /** The totals of a range. Cached until the next event. */
+  async summarize({ window, to }: AnalyticsRange): Promise<AnalyticsSummary> {
     const now = this.#now();
-    const state = `${window} ${to} ${this.ledger.head.seq} ${
-      new Date(now).toISOString().slice(0, 10)
-    }`;
+    const { from } = boundsOf({ window, to }, now);
+    const state = `${window} ${to} ${this.ledger.head.seq} ${from}`;
     if (this.#summary?.state !== state) {
-      this.#summary = { state, summary: await summarize([this.daySums], { window, to }, now) };
+      this.#summary = { state, summary: await summarize([this], { window, to }, now) };
     }
     return this.#summary.summary;
   }
 
   /** How carefully people decided in the last days. */
-  attention(range: DayRange): Promise<Attention> {
+  attention(range: AnalyticsRange): Promise<Attention> {
     return measureAttention([this.ledger], range, this.#now());
   }
 

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await Stage.open(["my-app", "docs-site"]);
+  stage = await Stage.open(["my-app", "docs-site", "tools"]);
   for (const days of [9, 3, 0]) {
     stage.clock.ahead_ms = -days * DAY_MS;
     await stage.submit("write_file", { path: `free/a${days}.ts`, content: "x" });
@@ -36,6 +36,7 @@ test("every mark opens the actions behind it", async () => {
   await page.keyboard.press("g");
   await page.keyboard.press("n");
   const marks: [name: RegExp, count: number][] = [
+    [/^9\s*Submitted by agents/, 9],
     [/^3\s*Allowed by policy/, 3],
     [/^2\s*Approved by a person/, 2],
     [/^1\s*Rejected/, 1],
@@ -94,8 +95,9 @@ test("a drag over columns, dates and keys choose the days; each chart marks the 
   const day = new Date(Date.now() - 3 * DAY_MS).toISOString().slice(0, 10);
   await page.getByLabel("To", { exact: true }).fill(day);
   await page.getByLabel("From", { exact: true }).fill(day);
-  await page.waitForURL(/window=1d&to=/);
-  await until("one day is shown", async () => await columns.count() === 1);
+  // A day is shown by its hours.
+  await page.waitForURL(/window=24h&to=/);
+  await until("one day is shown", async () => await columns.count() === 48);
   await page.getByRole("link", { name: /^1\s*Rejected/ }).waitFor();
   await page.getByRole("button", { name: "30 days" }).click();
   await until("all days are shown", async () => await columns.count() === 31);
@@ -111,7 +113,7 @@ test("the time is chosen by button, by key and by date, and is part of the addre
     async () => (await blocked.textContent())?.startsWith("2") === true,
   );
   await page.keyboard.press("-");
-  await page.waitForURL(/window=1d/);
+  await page.waitForURL(/window=24h/);
   await until(
     "a day is shown",
     async () => (await blocked.textContent())?.startsWith("1") === true,
@@ -127,6 +129,86 @@ test("the time is chosen by button, by key and by date, and is part of the addre
     "the dates are those of the address",
     async () => await page.getByLabel("From", { exact: true }).inputValue() === day(11),
   );
+});
+
+test("the last hour is shown by minutes, and a drag over them shows only these", async () => {
+  stage.clock.ahead_ms = -20 * 60_000;
+  const held = await stage.hold("late.ts", "y\n", { project: "tools" });
+  await stage.submit("write_file", { path: "free/late.ts", content: "x" }, {
+    project: "tools",
+  });
+  stage.clock.ahead_ms = -5 * 60_000;
+  await stage.api("POST", `/api/actions/${held.id}/approve?project=tools`, {});
+  stage.clock.ahead_ms = 0;
+  const page = await stage.page("/analytics?project=tools&window=6h");
+  await page.getByText("Each column is 5 minutes, in UTC").waitFor();
+  await page.getByRole("button", { name: "1 hour" }).click();
+  await page.waitForURL(/window=1h/);
+  await page.getByText("Each column is 1 minute, in UTC").waitFor();
+  const marks: [name: RegExp, count: number][] = [
+    [/^2\s*Submitted by agents/, 2],
+    [/^1\s*Allowed by policy/, 1],
+    [/^1\s*Approved by a person/, 1],
+    [/: 1 decision: 1 approved by a person$/, 1],
+    [/^5 min to 15 min/, 0],
+    [/^15 min to 1 h/, 1],
+    [/^src\/\*\*/, 1],
+    [/^reviewer/, 1],
+    [/^claude-code/, 2],
+  ];
+  for (const [name, count] of marks) {
+    await page.getByRole("heading", { name: "Attention" }).waitFor();
+    const mark = page.getByRole("link", { name }).first();
+    if (count === 0) {
+      expect(await mark.count()).toBe(0);
+      continue;
+    }
+    await mark.click();
+    await listed(page, count);
+    await page.goBack();
+  }
+  // The mark of one minute says when, in the zone of the chart.
+  await page.getByRole("link", { name: /: 1 decision: 1 approved by a person$/ }).click();
+  await listed(page, 1);
+  expect(await page.locator(".filters").textContent())
+    .toMatch(/decided since \w+ \d+, \d\d:\d\d, before \w+ \d+, \d\d:\d\d, UTC/);
+  await page.goBack();
+  const columns = page.locator(".columns li");
+  await columns.nth(59).waitFor();
+  // The approval is about 5 minutes old, the allowed write 20.
+  const [from, to] = [
+    (await columns.nth(45).boundingBox())!,
+    (await columns.nth(59).boundingBox())!,
+  ];
+  await page.mouse.move(from.x + 2, from.y + 80);
+  await page.mouse.down();
+  await page.mouse.move(to.x + 2, to.y + 80, { steps: 5 });
+  await page.locator(".column-chosen").nth(14).waitFor();
+  await page.mouse.up();
+  await page.waitForURL(/window=15m&to=/);
+  await until("fifteen minutes are shown", async () => await columns.count() === 15);
+  await page.getByRole("link", { name: /^0\s*Allowed by policy/ }).waitFor();
+  await page.getByRole("link", { name: /^1\s*Approved by a person/ }).click();
+  await listed(page, 1);
+  await page.goBack();
+  const before = page.url();
+  await page.keyboard.press("[");
+  await page.waitForURL((url) => url.href !== before);
+  await page.getByRole("link", { name: /^1\s*Allowed by policy/ }).waitFor();
+  await page.reload();
+  await page.getByRole("link", { name: /^1\s*Allowed by policy/ }).waitFor();
+  // Both ends can be typed.
+  const ago = (minutes: number) =>
+    page.evaluate((ms) => {
+      const at = new Date(Date.now() - ms);
+      return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+    }, minutes * 60_000);
+  await page.getByLabel("From", { exact: true }).fill(await ago(60));
+  await page.getByLabel("To", { exact: true }).fill(await ago(10));
+  await page.waitForURL(/window=50m&to=/);
+  await page.getByRole("link", { name: /^0\s*Approved by a person/ }).waitFor();
+  await page.getByRole("link", { name: /^1\s*Allowed by policy/ }).waitFor();
+  await expectGood(page, "analytics_hours");
 });
 
 test("the numbers behind the columns are a table of links", async () => {

@@ -328,15 +328,41 @@ describe("reviewing", () => {
     expect(await statusesOf(first, second)).toEqual(["approved", "pending"]);
   });
 
-  test("a card accepts no decision at the moment when the person comes back to its page", async () => {
-    const { id } = await stage.hold("back.ts", "1\n");
+  test.each(["tab", "window"])(
+    "a card accepts no decision at the moment when the person comes back to its %s",
+    async (place) => {
+      const { id } = await stage.hold("back.ts", "1\n");
+      const page = await stage.page();
+      await headline(page, "Write 1 line to src/back.ts");
+      await settled(page);
+      await comeBack(page, place);
+      await page.keyboard.press("a");
+      await page.getByText("You have only just come back").waitFor();
+      expect((await stage.detail(id)).status).toBe("pending");
+    },
+  );
+
+  test("the marked cards accept no decision when their dialog appears or the person comes back", async () => {
+    const { id } = await stage.hold("marked.ts", "1\n");
     const page = await stage.page();
-    await headline(page, "Write 1 line to src/back.ts");
+    await headline(page, "Write 1 line to src/marked.ts");
     await settled(page);
-    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
-    await page.keyboard.press("a");
-    await page.getByText("only just appeared").waitFor();
-    expect((await stage.detail(id)).status).toBe("pending");
+    await page.keyboard.press("x");
+    await page.getByRole("button", { name: "Decide on 1 marked" }).waitFor();
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await page.keyboard.press("Shift+A");
+    const approve = page.locator("dialog").getByRole("button", { name: "Approve 1 action" });
+    for (const place of [null, "tab", "window"]) {
+      if (place !== null) await comeBack(page, place);
+      await page.locator('dialog .button-primary[aria-disabled="true"]').waitFor();
+      await approve.press("Enter");
+      expect((await stage.detail(id)).status, `${place}`).toBe("pending");
+      await page.clock.runFor(800);
+      await page.locator("dialog .button-primary:not([aria-disabled])").waitFor();
+    }
+    await approve.press("Enter");
+    await until("decided", async () => (await stage.detail(id)).status === "approved");
   });
 
   test("approving sends the shown digest; another digest approves nothing", async () => {
@@ -355,6 +381,13 @@ describe("reviewing", () => {
     expect({ sent, status }).toEqual({ sent: digest, status: "pending" });
   });
 });
+
+async function comeBack(page: Page, place: string): Promise<void> {
+  await page.evaluate((place) => {
+    if (place === "window") globalThis.dispatchEvent(new Event("focus"));
+    else document.dispatchEvent(new Event("visibilitychange"));
+  }, place);
+}
 
 /** Two held actions, the first on the page; the clock of the page moves only by `runFor`. */
 async function twoOnHeldClock(): Promise<{ first: string; second: string; page: Page }> {

@@ -1,7 +1,15 @@
 import type { RefObject } from "preact";
 import { Key } from "../parts/button.tsx";
 import { Choice } from "../parts/choice.tsx";
-import { clock, offsetHours, shifted, WEEKDAYS, zoneName } from "../analytics/hours.ts";
+import {
+  clock,
+  dayName,
+  offsetHours,
+  shifted,
+  timeName,
+  WEEKDAYS,
+  zoneName,
+} from "../analytics/hours.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
 import { durationOf } from "../parts/words.ts";
@@ -126,9 +134,16 @@ const CHIPS: ChipProps[] = [
   },
 ];
 
-/** "from 2026-11-02 to before 2026-11-03", in days of UTC. */
+/** "since Nov 2, before Nov 3, UTC"; "since Nov 2, 14:05, before Nov 2, 14:10, UTC+1". */
 function spanWords(from: string | undefined, to: string | undefined): string {
-  return [from && `since ${from}`, to && `before ${to}`].filter(Boolean).join(", ");
+  const ends = [from && `since ${endWords(from)}`, to && `before ${endWords(to)}`].filter(Boolean);
+  const hasTimes = [from, to].some((end) => end?.includes("T"));
+  return [...ends, zoneName(hasTimes ? undefined : 0)].join(", ");
+}
+
+function endWords(end: string): string {
+  if (Number.isNaN(Date.parse(end))) return end;
+  return end.includes("T") ? timeName(end) : dayName(end);
 }
 
 function waitWords(from: string | undefined, to: string | undefined): string {

@@ -1,16 +1,18 @@
+import { computed } from "@preact/signals";
+import type { AnalyticsSummary } from "../../server/analytics/schema.ts";
 import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
 import { count, durationOf, number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { api, unwrap } from "../state/client.ts";
-import { daemon } from "../state/live.ts";
+import { daemon, now } from "../state/live.ts";
 import { useProject, useWorkspace } from "../state/project.ts";
 import { useRead } from "../state/read.ts";
 import { Attention } from "./attention.tsx";
 import { Bars } from "./bars.tsx";
 import { Heat } from "./heat.tsx";
 import { OverTime } from "./over_time.tsx";
-import { firstDay, type Range } from "./periods.ts";
+import { isExact, type Range } from "./periods.ts";
 import { RangePicker, useRange } from "./range.tsx";
 import { Rules } from "./rules.tsx";
 import type { Scope } from "./scope.ts";
@@ -39,33 +41,48 @@ export function AnalyticsPage() {
   );
 }
 
+/** A range of hours that ends now moves on with each minute. */
+const minute = computed(() => Math.floor(now.value / 60_000));
+
 function useSummary(range: Range) {
   const project = useProject();
   const workspace = useWorkspace()?.id;
   const isKnown = daemon.value !== null;
   const { window, to } = range;
+  const moves = isExact(range) && to === null ? minute.value : "";
   const read = useRead<Scope | null>(
-    `${isKnown} ${project} ${workspace} ${window} ${to}`,
+    `${isKnown} ${project} ${workspace} ${window} ${to} ${moves}`,
     async () => {
       if (!isKnown) return null;
-      const decided = { decided_from: firstDay(range, Date.now()), decided_to: to };
-      const days = { window, ...to !== null && { to } };
+      const query = { window, ...to !== null && { to } };
       if (project === null) {
-        const query = { ...days, ...workspace && { workspace } };
-        const summary = await unwrap(api().api.global.analytics.summary.$get({ query }));
-        return { summary, hits: null, range, decided };
+        const across = { ...query, ...workspace && { workspace } };
+        const { global } = api().api;
+        const summary = await unwrap(global.analytics.summary.$get({ query: across }));
+        return scopeOf(summary, null, range);
       }
       const { analytics, policy } = api(project).api;
       const [summary, hits] = await Promise.all([
-        unwrap(analytics.summary.$get({ query: days })),
+        unwrap(analytics.summary.$get({ query })),
         unwrap(policy.hits.$get()),
       ]);
-      return { summary, hits, range, decided };
+      return scopeOf(summary, hits, range);
     },
     ({ topic, project_id }) =>
       (topic === "actions" || topic === "approvals") && (!project || project_id === project),
   );
   return read;
+}
+
+function scopeOf(summary: AnalyticsSummary, hits: Scope["hits"], range: Range): Scope {
+  const from = isExact(range) ? summary.from : summary.from.slice(0, "YYYY-MM-DD".length);
+  return {
+    summary,
+    hits,
+    range,
+    decided: { decided_from: from, decided_to: range.to },
+    submitted: { from, to: range.to },
+  };
 }
 
 interface PicturesProps {
@@ -90,7 +107,7 @@ function Pictures({ scope, onZoom }: PicturesProps) {
     <>
       <Totals scope={scope} />
       <OverTime scope={scope} onZoom={onZoom} />
-      <Heat scope={scope} />
+      {!isExact(range) && <Heat scope={scope} />}
       <div class="analytics-pair">
         <Bars
           title="How long people took"
@@ -149,23 +166,30 @@ function short(ms: number): string {
   return ms < 60_000 ? `${ms / 1000} s` : durationOf(ms);
 }
 
-function Totals({ scope: { summary, decided } }: { scope: Scope }) {
+function Totals({ scope: { summary, decided, submitted } }: { scope: Scope }) {
   const address = useAddress();
   const { decisions, approval_latency: latency, policy_accuracy: accuracy } = summary;
-  const allowed = decisions.by_day.reduce((sum, day) => sum + day.allowed, 0);
+  const allowed = (decisions.by_step?.steps ?? decisions.by_day)
+    .reduce((sum, part) => sum + part.allowed, 0);
+  const behind = (outcome: string) => ({ outcome, ...decided });
   const figures = [
-    { name: "Allowed by policy", n: allowed, outcome: "allowed" },
-    { name: "Approved by a person", n: decisions.approved - allowed, outcome: "approved" },
-    { name: "Rejected", n: decisions.rejected, outcome: "rejected" },
-    { name: "Blocked", n: decisions.blocked, outcome: "blocked" },
-    { name: "Expired", n: decisions.expired, outcome: "expired" },
+    {
+      name: "Submitted by agents",
+      n: summary.busiest_hours.reduce((sum, hour) => sum + hour.count, 0),
+      changes: submitted,
+    },
+    { name: "Allowed by policy", n: allowed, changes: behind("allowed") },
+    { name: "Approved by a person", n: decisions.approved - allowed, changes: behind("approved") },
+    { name: "Rejected", n: decisions.rejected, changes: behind("rejected") },
+    { name: "Blocked", n: decisions.blocked, changes: behind("blocked") },
+    { name: "Expired", n: decisions.expired, changes: behind("expired") },
   ];
   return (
     <section aria-label="Totals">
       <ul class="analytics-figures">
-        {figures.map(({ name, n, outcome }) => (
+        {figures.map(({ name, n, changes }) => (
           <li key={name}>
-            <a href={address.href("/actions", { outcome, ...decided })}>
+            <a href={address.href("/actions", changes)}>
               <strong>{number(n)}</strong>
               <span>{name}</span>
             </a>

@@ -15,7 +15,7 @@ type AttentionProps = Pick<Scope, "range" | "decided">;
 
 /** The time that each person took for decisions, against the length of what they decided on. */
 export function Attention({ range, decided }: AttentionProps) {
-  const { value, problem } = useFigures(range);
+  const { value, problem } = useFigures(range, decided.decided_from);
   return (
     <section class="room-part analytics-part" aria-labelledby="analytics-attention">
       <h2 id="analytics-attention">Attention</h2>
@@ -40,12 +40,13 @@ export function Attention({ range, decided }: AttentionProps) {
   );
 }
 
-function useFigures({ window, to }: Range) {
+/** @param from reads again when it changes */
+function useFigures({ window, to }: Range, from: string) {
   const project = useProject();
   const workspace = useWorkspace()?.id;
   const isKnown = daemon.value !== null;
   return useRead<Figures | null>(
-    `${isKnown} ${project} ${workspace} ${window} ${to}`,
+    `${isKnown} ${project} ${workspace} ${window} ${from} ${to}`,
     async () => {
       if (!isKnown) return null;
       const days = { window, ...to !== null && { to } };

@@ -33,7 +33,37 @@ export function zoneName(hours: number = offsetHours()): string {
   return `UTC${hours > 0 ? "+" : "−"}${Math.abs(hours)}`;
 }
 
+/** A moment in this time zone: its day and its minute, as a field for both has them. */
+export function localOf(at: number): string {
+  const minutes = -new Date(at).getTimezoneOffset();
+  return new Date(at + offsetHours(minutes) * 3_600_000).toISOString().slice(0, 16);
+}
+
+/** The moment of a day and minute in this time zone. */
+export function momentOf(local: string): number {
+  const near = Date.parse(`${local}Z`) - offsetHours() * 3_600_000;
+  const minutes = -new Date(near).getTimezoneOffset();
+  return Date.parse(`${local}Z`) - offsetHours(minutes) * 3_600_000;
+}
+
+/** "Nov 3, 14:05", with the year if it is another one; the day is left out if it is `today`. */
+export function timeName(at: string, today?: string): string {
+  const [day = "", time = ""] = localOf(Date.parse(at)).split("T");
+  return day === today ? time : `${dayName(day)}, ${time}`;
+}
+
 /** An hour of the day as on a 24-hour clock: "09:00". */
 export function clock(hour: number): string {
   return `${String(hour).padStart(2, "0")}:00`;
+}
+
+/** "Nov 3", with the year if it is another one. */
+export function dayName(day: string, year = new Date().getUTCFullYear()): string {
+  const isOther = !day.startsWith(String(year));
+  return new Date(day).toLocaleDateString("en-US", {
+    month: "short",
+    day: "numeric",
+    timeZone: "UTC",
+    ...isOther && { year: "numeric" },
+  });
 }

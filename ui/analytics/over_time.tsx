@@ -4,25 +4,29 @@ import type { AnalyticsSummary } from "../../server/analytics/schema.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { count, number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
-import { dayName, type Period, periodName, periodsOf, type Range, weekdayOf } from "./periods.ts";
+import { dayName, localOf, timeName, zoneName } from "./hours.ts";
+import { type Period, periodName, periodsOf, type Range, stepsOf, weekdayOf } from "./periods.ts";
 import { pointed, type Scope } from "./scope.ts";
 
-type Day = AnalyticsSummary["decisions"]["by_day"][number];
+type Part = Pick<
+  AnalyticsSummary["decisions"]["by_day"][number],
+  "allowed" | "approved" | "rejected" | "blocked" | "expired" | "cancelled"
+>;
 
 /** The outcomes, from the foot of a column to its top. */
 const OUTCOMES = [
-  { name: "allowed", word: "Allowed by policy", icon: "allowed", of: (day: Day) => day.allowed },
+  { name: "allowed", word: "Allowed by policy", icon: "allowed", of: (part: Part) => part.allowed },
   {
     name: "approved",
     word: "Approved by a person",
     icon: "check",
-    of: (day: Day) => day.approved - day.allowed,
+    of: (part: Part) => part.approved - part.allowed,
   },
-  { name: "rejected", word: "Rejected", icon: "x", of: (day: Day) => day.rejected },
-  { name: "blocked", word: "Blocked", icon: "ban", of: (day: Day) => day.blocked },
-  { name: "expired", word: "Expired", icon: "clock", of: (day: Day) => day.expired },
-  { name: "cancelled", word: "Cancelled", icon: "dot", of: (day: Day) => day.cancelled },
-] as const satisfies { name: string; word: string; icon: IconName; of: (day: Day) => number }[];
+  { name: "rejected", word: "Rejected", icon: "x", of: (part: Part) => part.rejected },
+  { name: "blocked", word: "Blocked", icon: "ban", of: (part: Part) => part.blocked },
+  { name: "expired", word: "Expired", icon: "clock", of: (part: Part) => part.expired },
+  { name: "cancelled", word: "Cancelled", icon: "dot", of: (part: Part) => part.cancelled },
+] as const satisfies { name: string; word: string; icon: IconName; of: (part: Part) => number }[];
 
 interface Column {
   period: Period;
@@ -37,7 +41,7 @@ interface OverTimeProps {
 
 /**
  * Decisions over time, stacked by outcome. A column opens its decisions, its name in the key too; to
- * drag over some columns shows these days alone.
+ * drag over some columns shows their time alone.
  */
 export function OverTime({ scope, onZoom }: OverTimeProps) {
   const { summary, range, decided } = scope;
@@ -49,6 +53,7 @@ export function OverTime({ scope, onZoom }: OverTimeProps) {
   return (
     <section class="room-part analytics-part" aria-labelledby="analytics-time">
       <h2 id="analytics-time">Decisions over time</h2>
+      <p class="quiet">{scaleOf(summary, columns)}</p>
       <ul class="key-list">
         {used.map(({ name, word, icon }) => (
           <li key={name}>
@@ -64,14 +69,30 @@ export function OverTime({ scope, onZoom }: OverTimeProps) {
       <div class="chart">
         <Columns columns={columns} open={open} onZoom={onZoom} />
         <p class="chart-days quiet small" aria-hidden="true">
-          <span>{dayName(columns[0]!.period.from)}</span>
-          {columns.length > 4 && <span>{dayName(middle.period.from)}</span>}
-          {columns.length > 1 && <span>{dayName(columns.at(-1)!.period.from)}</span>}
+          <span>{beginOf(columns[0]!.period)}</span>
+          {columns.length > 4 && <span>{beginOf(middle.period)}</span>}
+          {columns.length > 1 && <span>{beginOf(columns.at(-1)!.period)}</span>}
         </p>
       </div>
       <Numbers columns={columns} used={used} open={open} />
     </section>
   );
+}
+
+/** "Each column is 5 minutes, in UTC+2." */
+function scaleOf({ decisions: { by_step } }: AnalyticsSummary, columns: Column[]): string {
+  if (by_step !== null) {
+    const { minutes } = by_step;
+    const length = minutes === 60 ? "one hour" : count(minutes, "minute");
+    return `Each column is ${length}, in ${zoneName()}.`;
+  }
+  const isDays = columns.every(({ period }) => weekdayOf(period) !== null);
+  return isDays ? "Each column is one day, in UTC." : "Each column is several days, in UTC.";
+}
+
+/** The day or the time at which a period begins. */
+function beginOf({ from }: Period): string {
+  return from.includes("T") ? timeName(from, localOf(Date.now()).slice(0, 10)) : dayName(from);
 }
 
 interface ColumnsProps {
@@ -112,7 +133,9 @@ function Columns({ columns, open, onZoom }: ColumnsProps) {
       <p class="chart-told quiet small" aria-hidden="true">
         {at.value !== null && columns[at.value]
           ? told(columns[at.value]!)
-          : `At most ${number(most)}. Drag over columns to see these days alone.`}
+          : `The highest column has ${
+            count(most, "decision")
+          }. Drag over columns to see only their time.`}
       </p>
       <ol
         class="columns"
@@ -151,12 +174,30 @@ function Columns({ columns, open, onZoom }: ColumnsProps) {
   );
 }
 
-function columnsOf({ decisions: { by_day } }: AnalyticsSummary, range: Range): Column[] {
-  return periodsOf(range, Date.now()).map((period) => {
-    const days = by_day.filter(({ day }) => day >= period.from && day < period.to);
-    const counts = OUTCOMES.map(({ of }) => days.reduce((sum, day) => sum + of(day), 0));
-    return { period, counts, total: counts.reduce((sum, n) => sum + n, 0) };
-  });
+function columnsOf({ from, decisions }: AnalyticsSummary, range: Range): Column[] {
+  const { by_day, by_step } = decisions;
+  if (by_step === null) {
+    return periodsOf(range, Date.now()).map((period) =>
+      columnOf(period, by_day.filter(({ day }) => day >= period.from && day < period.to))
+    );
+  }
+  const end = range.to === null ? Date.now() : Date.parse(range.to);
+  // The first period can begin later than its step.
+  return stepsOf(Date.parse(from), end, by_step.minutes).map((period) =>
+    columnOf(
+      period,
+      by_step.steps.filter(({ at }) => at < period.to && endOf(at, by_step) > period.from),
+    )
+  );
+}
+
+function endOf(at: string, { minutes }: { minutes: number }): string {
+  return new Date(Date.parse(at) + minutes * 60_000).toISOString();
+}
+
+function columnOf(period: Period, parts: Part[]): Column {
+  const counts = OUTCOMES.map(({ of }) => parts.reduce((sum, part) => sum + of(part), 0));
+  return { period, counts, total: counts.reduce((sum, n) => sum + n, 0) };
 }
 
 function told({ period, counts, total }: Column): string {
@@ -199,7 +240,7 @@ function Numbers({ columns, used, open }: NumbersProps) {
         <table class="numbers">
           <thead>
             <tr>
-              <th scope="col">Day</th>
+              <th scope="col">Time</th>
               {used.map(({ name, word }) => <th key={name} scope="col">{word}</th>)}
             </tr>
           </thead>

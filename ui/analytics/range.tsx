@@ -1,10 +1,26 @@
+import { useRef } from "preact/hooks";
 import { Button, Segmented } from "../parts/button.tsx";
 import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
-import { addDays, daysBetween, firstDay, periodName, type Range, today } from "./periods.ts";
+import { localOf, momentOf } from "./hours.ts";
+import {
+  addDays,
+  firstDay,
+  isExact,
+  lengthOf,
+  momentName,
+  MOST_EXACT_MS,
+  type Period,
+  periodName,
+  type Range,
+  today,
+  windowOf,
+} from "./periods.ts";
 
 const WINDOWS = [
-  { value: "1d", label: "1 day" },
+  { value: "1h", label: "1 hour" },
+  { value: "6h", label: "6 hours" },
+  { value: "24h", label: "24 hours" },
   { value: "7d", label: "7 days" },
   { value: "30d", label: "30 days" },
   { value: "90d", label: "90 days" },
@@ -13,51 +29,77 @@ const WINDOWS = [
 
 /** The longest range, in days. */
 const MOST = 3650;
+const MINUTE_MS = 60_000;
 
-/** The range in the address, and how to change it: by days, by its length or by its place. */
+/** The range in the address, and how to change it: by its ends, its length or its place. */
 export function useRange() {
   const address = useAddress();
   const range = rangeOf(address.query["window"], address.query["to"]);
-  const set = ({ window, to }: Range, push = true) =>
-    address.set({ window: window === "30d" ? null : window, to }, { push });
-  const days = parseInt(range.window);
+  const set = (next: Range) => {
+    const { window, to } = known(next);
+    address.set({ window: window === "30d" ? null : window, to }, { push: true });
+  };
+  const length = lengthOf(range.window);
   return {
     range,
-    /** The last days until now. */
+    /** The last hours or days until now. */
     last: (window: string) => set({ window, to: null }),
-    /** The days from `from` up to and not including `to`. */
+    /** From one day or moment up to and not including another; up to two days are counted exactly. */
     between(from: string, to: string) {
-      const length = Math.max(1, Math.min(MOST, daysBetween(from, to)));
-      set({ window: `${length}d`, to: addDays(from, length) });
+      const ms = Date.parse(to) - Date.parse(from);
+      const window = windowOf(Math.min(ms, lengthOf(`${MOST}d`)));
+      const begin = Date.parse(from);
+      set({ window, to: momentName(begin + lengthOf(window)) });
     },
-    /** As many days before or after these; never later than today. */
+    /** As much time before or after this; never later than now. */
     move(by: 1 | -1) {
-      const end = range.to ?? addDays(today(), 1);
-      const to = addDays(end, by * days);
-      set({ window: range.window, to: to > today() ? null : to });
+      const end = range.to === null ? endOf(range) : Date.parse(range.to);
+      const to = end + by * length;
+      set({ window: range.window, to: to > Date.now() ? null : momentName(to) });
     },
     turn(by: 1 | -1) {
-      const at = WINDOWS.findLastIndex(({ value }) => parseInt(value) <= days);
-      const isBetween = by < 0 && parseInt(WINDOWS[at]?.value ?? "0") < days;
+      const at = WINDOWS.findLastIndex(({ value }) => lengthOf(value) <= length);
+      const isBetween = by < 0 && at >= 0 && lengthOf(WINDOWS[at]!.value) < length;
       const next = WINDOWS[Math.max(0, Math.min(WINDOWS.length - 1, isBetween ? at : at + by))]!;
       set({ window: next.value, to: range.to });
     },
   };
 }
 
-/** Days and the day after the last of them as in the address; the last 30 days for anything else. */
-function rangeOf(window: string | undefined, to: string | undefined): Range {
-  const isWindow = /^[1-9]\d{0,3}d$/.test(window ?? "") && parseInt(window!) <= MOST;
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(to ?? "") && !Number.isNaN(Date.parse(to!));
-  return {
-    window: isWindow ? window! : "30d",
-    to: isDay && to! <= addDays(today(), 1) ? to! : null,
-  };
+/** The end of a range that goes on until now, as a whole number of days or of minutes. */
+function endOf(range: Range): number {
+  if (!isExact(range)) return Date.parse(addDays(today(), 1));
+  const whole = lengthOf(range.window) > 6 * 60 * MINUTE_MS ? 30 * MINUTE_MS : 5 * MINUTE_MS;
+  return Math.ceil(Date.now() / whole) * whole;
 }
 
-/** Chooses the days of the page: a length, two dates, or the days before and after. */
+/** The range as addresses have it: days end with a day, and nothing ends later than this hour. */
+function known({ window, to }: Range): Range {
+  if (to === null) return { window, to };
+  const isHours = isExact({ window, to });
+  // A part of a day belongs to the days that are shown.
+  const end = isHours || to.length === DAY.length
+    ? to
+    : addDays(momentName(Date.parse(to) - 1).slice(0, DAY.length), 1);
+  const last = isHours ? Date.now() + 60 * MINUTE_MS : Date.parse(addDays(today(), 1));
+  return { window, to: Date.parse(end) > last ? null : end };
+}
+
+const DAY = "YYYY-MM-DD";
+
+/** The range of an address; the last 30 days for anything else. */
+function rangeOf(window: string | undefined, to: string | undefined): Range {
+  const isWindow = /^[1-9]\d{0,3}[mhd]$/.test(window ?? "") &&
+    lengthOf(window!) <=
+      (isExact({ window: window!, to: null }) ? MOST_EXACT_MS : lengthOf(`${MOST}d`));
+  const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/.test(to ?? "") &&
+    !Number.isNaN(Date.parse(to!));
+  return known({ window: isWindow ? window! : "30d", to: isTime ? to! : null });
+}
+
+/** Chooses the time of the page: a length, two ends, or the time before and after. */
 export function RangePicker({ choose }: { choose: ReturnType<typeof useRange> }) {
-  const { range, last, between, move, turn } = choose;
+  const { range, last, move, turn } = choose;
   useKeys(bind(
     "Show",
     ["+", "Show a longer time", () => turn(1)],
@@ -65,8 +107,6 @@ export function RangePicker({ choose }: { choose: ReturnType<typeof useRange> })
     ["[", "Show the time before", () => move(-1)],
     ["]", "Show the time after", () => range.to !== null && move(1)],
   ));
-  const from = firstDay(range, Date.now());
-  const until = range.to ?? addDays(today(), 1);
   const isLast = range.to === null;
   return (
     <div class="range">
@@ -76,42 +116,105 @@ export function RangePicker({ choose }: { choose: ReturnType<typeof useRange> })
         options={WINDOWS}
         onChange={(window) => last(window)}
       />
-      <DayField label="From" value={from} onChange={(day) => day < until && between(day, until)} />
-      <DayField
-        label="To"
-        value={addDays(until, -1)}
-        onChange={(day) => day >= from && between(from, addDays(day, 1))}
-      />
+      {isExact(range) ? <Moments choose={choose} /> : <Days choose={choose} />}
       <span class="range-steps">
         <Button kind="quiet" keys="[" onClick={() => move(-1)}>Earlier</Button>
         <Button kind="quiet" keys="]" disabled={isLast} onClick={() => move(1)}>Later</Button>
-      </span>
-      <span class="visually-hidden" role="status">
-        {periodName({ from, to: until })}
       </span>
     </div>
   );
 }
 
-interface DayFieldProps {
-  label: string;
-  value: string;
-  onChange: (day: string) => void;
+interface EndsProps {
+  choose: ReturnType<typeof useRange>;
 }
 
-function DayField({ label, value, onChange }: DayFieldProps) {
+function Days({ choose: { range, between } }: EndsProps) {
+  const from = firstDay(range, Date.now());
+  const until = range.to ?? addDays(today(), 1);
   return (
-    <label class="field range-day">
+    <>
+      <EndField
+        kind="date"
+        label="From"
+        value={from}
+        most={today()}
+        onChange={(day) => day < until && between(day, until)}
+      />
+      <EndField
+        kind="date"
+        label="To"
+        value={addDays(until, -1)}
+        most={today()}
+        onChange={(day) => day >= from && between(from, addDays(day, 1))}
+      />
+      <Told period={{ from, to: until }} />
+    </>
+  );
+}
+
+function Moments({ choose: { range, between } }: EndsProps) {
+  const until = range.to === null ? Date.now() : Date.parse(range.to);
+  const from = until - lengthOf(range.window);
+  const set = (begin: number, end: number) =>
+    begin < end && between(momentName(begin), momentName(end));
+  const most = localOf(Date.now());
+  return (
+    <>
+      <EndField
+        kind="datetime-local"
+        label="From"
+        value={localOf(from)}
+        most={most}
+        onChange={(local) => set(momentOf(local), until)}
+      />
+      <EndField
+        kind="datetime-local"
+        label="To"
+        value={localOf(until)}
+        most={most}
+        onChange={(local) => set(from, momentOf(local))}
+      />
+      <Told period={{ from: momentName(from), to: momentName(until) }} />
+    </>
+  );
+}
+
+function Told({ period }: { period: Period }) {
+  return <span class="visually-hidden" role="status">{periodName(period)}</span>;
+}
+
+interface EndFieldProps {
+  kind: "date" | "datetime-local";
+  label: string;
+  value: string;
+  most: string;
+  onChange: (value: string) => void;
+}
+
+function EndField({ kind, label, value, most, onChange }: EndFieldProps) {
+  // A typed date is whole only when the field is left; one from the calendar is so at once.
+  const isTyping = useRef(false);
+  const take = (input: HTMLInputElement) => {
+    isTyping.current = false;
+    // The browser gives an empty text for a day that does not exist.
+    if (input.value !== "" && input.value !== value) onChange(input.value);
+    input.value = value;
+  };
+  return (
+    <label class="field range-end">
       <span class="quiet">{label}</span>
       <input
-        type="date"
+        key={kind}
+        type={kind}
         value={value}
-        max={today()}
-        onChange={({ currentTarget }) => {
-          // The browser gives an empty text for a day that does not exist.
-          if (currentTarget.value !== "") onChange(currentTarget.value);
-          currentTarget.value = value;
+        max={most}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === "Enter") take(currentTarget);
+          else isTyping.current = true;
         }}
+        onChange={({ currentTarget }) => isTyping.current || take(currentTarget)}
+        onBlur={({ currentTarget }) => take(currentTarget)}
       />
     </label>
   );

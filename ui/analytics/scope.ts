@@ -11,6 +11,8 @@ export interface Scope {
   range: Range;
   /** The part of an address that lists the decisions of the range. */
   decided: { decided_from: string; decided_to: string | null };
+  /** The part of an address that lists the actions that were submitted in the range. */
+  submitted: { from: string; to: string | null };
 }
 
 /** The weekday under the pointer or the focus: each chart marks it, so that one finds it in all. */

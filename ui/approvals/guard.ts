@@ -26,9 +26,13 @@ export function waitOf(id: string, read_at: number): number {
   return isPrompt && read_at <= step.pressed_at - NEW_MS ? NEXT_MS : NEW_MS;
 }
 
-/** Calls `back` when the person comes back to this page; returns how to stop. */
+/** Calls `back` when the person comes back to this tab or window; returns how to stop. */
 export function onReturn(back: () => void): () => void {
   const look = () => document.visibilityState === "visible" && back();
   document.addEventListener("visibilitychange", look);
-  return () => document.removeEventListener("visibilitychange", look);
+  addEventListener("focus", look);
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    removeEventListener("focus", look);
+  };
 }

@@ -10,6 +10,7 @@ import { Text } from "../parts/text.tsx";
 import { count, shortHash } from "../parts/words.ts";
 import { explain } from "../state/client.ts";
 import { decideMarked, listMarked, type Refused, type Verb } from "./decide_marked.ts";
+import { useIsNew } from "./is_new.ts";
 import { marks } from "./marks.ts";
 
 interface MarkedProps {
@@ -83,11 +84,12 @@ function useDecision(
   { onClose, onDecided }: Pick<MarkedProps, "onClose" | "onDecided">,
 ) {
   const busy = useSignal(false);
+  const isNew = useIsNew();
   const problem = useSignal<string | null>(null);
   const refused = useSignal<Refused[]>([]);
   const reason = useSignal("");
   const send = async (verb: Verb, actions: readonly Action[]) => {
-    if (busy.value) return;
+    if (busy.value || isNew.value) return;
     busy.value = true;
     problem.value = null;
     try {
@@ -100,7 +102,8 @@ function useDecision(
       busy.value = false;
     }
   };
-  return { send, busy: busy.value, problem: problem.value, refused: refused.value, reason };
+  const isBusy = busy.value || isNew.value;
+  return { send, busy: isBusy, problem: problem.value, refused: refused.value, reason };
 }
 
 function Line({ action, children }: { action: Action; children: ComponentChildren }) {

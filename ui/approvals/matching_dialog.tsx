@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Action } from "../../server/actions/schema.ts";
 import { RiskBadge } from "../parts/badges.tsx";
 import { Button } from "../parts/button.tsx";
@@ -12,7 +12,7 @@ import { useKeys } from "../state/keys.ts";
 import { explain } from "../state/client.ts";
 import { decideAll, type Refused } from "./decide_marked.ts";
 import { type Matching, matching } from "./matching.ts";
-import { NEW_MS } from "./guard.ts";
+import { useIsNew } from "./is_new.ts";
 
 /** Asks whether the held actions that match a new grant are approved, too. */
 export function MatchingDialog(
@@ -77,12 +77,7 @@ function useApproval(
   { close, onDecided }: { close: () => void; onDecided: () => void },
 ) {
   const busy = useSignal(false);
-  // The key that answered the dialog before must not answer this one.
-  const isNew = useSignal(true);
-  useEffect(() => {
-    const timer = setTimeout(() => isNew.value = false, NEW_MS);
-    return () => clearTimeout(timer);
-  }, []);
+  const isNew = useIsNew();
   const problem = useSignal<string | null>(null);
   const refused = useSignal<Refused[]>([]);
   const approve = async () => {

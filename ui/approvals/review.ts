@@ -92,6 +92,7 @@ export class Review {
   /** The version that is drawn. */
   readonly #digest = signal("");
   #wait_ms = NEW_MS;
+  #isBack = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param decided gets the decided action and when the person pressed */
@@ -106,11 +107,18 @@ export class Review {
 
   /** Starts the review of a version of the card, which accepts no decision for `wait_ms`. */
   show(detail: ActionDetail, wait_ms: number): void {
+    this.#isBack = false;
     this.wait(wait_ms);
     const changed = this.#digest.value !== "" && this.#digest.value !== detail.digest;
     this.#digest.value = detail.digest;
     this.mode.value = "idle";
     if (changed) this.#startOver();
+  }
+
+  /** Accepts no decision for a while, because the person comes back from elsewhere. */
+  comeBack(): void {
+    this.#isBack = true;
+    this.wait(NEW_MS);
   }
 
   /** Accepts no decision from now on for so long. */
@@ -316,7 +324,9 @@ export class Review {
     if (!this.isNew.value && detail.digest === this.#digest.value) return true;
     // Presses in a row are no answer to a card, however many there are.
     this.wait(this.#wait_ms);
-    this.notice.value = "This card has only just appeared. Read it, then press again.";
+    this.notice.value =
+      (this.#isBack ? "You have only just come back." : "This card has only just appeared.") +
+      " Read it, then press again.";
     return false;
   }
 

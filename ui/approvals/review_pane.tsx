@@ -11,7 +11,7 @@ import { tellDrawn } from "../state/code.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { detailOf } from "../state/live.ts";
 import { DecisionBar } from "./decision_bar.tsx";
-import { NEW_MS, onReturn, waitOf } from "./guard.ts";
+import { onReturn, waitOf } from "./guard.ts";
 import { Review } from "./review.ts";
 
 interface PaneProps {
@@ -75,7 +75,7 @@ function Reviewed({ review, detail, read_at, onSnoozed }: ReviewedProps) {
   useEffect(() => {
     review.show(detail, waitOf(detail.id, read_at));
   }, [review, detail.digest, detail.status]);
-  useEffect(() => onReturn(() => review.wait(NEW_MS)), [review]);
+  useEffect(() => onReturn(() => review.comeBack()), [review]);
   useReviewKeys(review, {
     turnView: () => onMode(mode === "split" ? "unified" : "split"),
     scroll,

@@ -1,5 +1,4 @@
-import { Fragment } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
 import { Key } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Text } from "../parts/text.tsx";
@@ -22,39 +21,45 @@ interface SidebarProps {
 export function Sidebar({ onHelp, onPalette }: SidebarProps) {
   const address = useAddress();
   const project = useProject();
-  const nav = useRef<HTMLElement>(null);
-  // A narrow window has room for a part of the links.
-  useEffect(() => {
-    nav.current?.querySelector("[aria-current]")?.scrollIntoView({
-      block: "nearest",
-      inline: "nearest",
-    });
-  }, [address.path]);
+  /** The address at which a narrow window shows every page; another one closes them. */
+  const openAt = useSignal<string | null>(null);
+  const isOpen = openAt.value === address.path;
   const waiting = useHeldCount(project);
   return (
-    <header class="sidebar">
+    <header class="sidebar" onKeyDown={({ key }) => key === "Escape" && (openAt.value = null)}>
       <ProjectSwitcher />
-      <nav class="nav" aria-label="Pages" ref={nav}>
-        {PAGES.map(({ title, pages }) => (
-          <Fragment key={title}>
-            <p class="quiet small nav-title" aria-hidden="true">{title}</p>
-            {pages.map((page) => (
-              <a
-                key={page.path}
-                href={address.href(page.path)}
-                aria-current={address.path.startsWith(page.path) ? "page" : undefined}
-              >
-                <Icon name={page.icon} />
-                <span>{page.name}</span>
-                {page.path === "/approvals" && waiting > 0 && (
-                  <span class="pending-count" aria-label={`${waiting} held`}>{waiting}</span>
-                )}
-              </a>
-            ))}
-          </Fragment>
-        ))}
-      </nav>
-      <Tools onHelp={onHelp} onPalette={onPalette} />
+      <button
+        type="button"
+        class="nav-more"
+        aria-expanded={isOpen}
+        onClick={() => openAt.value = isOpen ? null : address.path}
+      >
+        <Icon name={isOpen ? "x" : "list"} />
+        {isOpen ? "Close" : "More"}
+      </button>
+      <div class={isOpen ? "sheet sheet-open" : "sheet"}>
+        <nav class="nav" aria-label="Pages">
+          {PAGES.map(({ title, pages }) => (
+            <div class="nav-group" key={title}>
+              <p class="quiet small nav-title" aria-hidden="true">{title}</p>
+              {pages.map((page) => (
+                <a
+                  key={page.path}
+                  href={address.href(page.path)}
+                  aria-current={address.path.startsWith(page.path) ? "page" : undefined}
+                >
+                  <Icon name={page.icon} />
+                  <span>{page.name}</span>
+                  {page.path === "/approvals" && waiting > 0 && (
+                    <span class="pending-count" aria-label={`${waiting} held`}>{waiting}</span>
+                  )}
+                </a>
+              ))}
+            </div>
+          ))}
+        </nav>
+        <Tools onHelp={onHelp} onPalette={onPalette} />
+      </div>
       <LockButton />
       <Problems />
       <Live />

@@ -6,7 +6,7 @@ import { type Node, readSource, textOf } from "../../architecture/source.ts";
 const UI = fileURLToPath(new URL("../../../ui", import.meta.url));
 /** Elements and components that a person acts on. */
 const CONTROLS =
-  /^(button|select|input|textarea|summary|Button|Segmented|Choice|CopyButton|LineForm|TextField|SelectField|PassphraseField|TypedField|DayField|RepairButton|More)$/;
+  /^(button|select|input|textarea|summary|Button|Segmented|Choice|CopyButton|LineForm|TextField|SelectField|PassphraseField|TypedField|EndField|RepairButton|More)$/;
 /** Their names, the best first. */
 const NAMES = ["aria-label", "label", "title", "name", "verb", "placeholder", "id"];
 /** The folders of parts that others use, and the page of a bundle, which no daemon serves. */

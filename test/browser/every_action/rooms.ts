@@ -33,6 +33,30 @@ export const ROOMS: Deed[] = [
   ),
   deed(
     "Frame",
+    "open a page and the tools in a narrow window",
+    { "shell/sidebar": ["Close | More"] },
+    async (scene) => {
+      const { hand, button, page } = use(scene);
+      const size = page.viewportSize()!;
+      await page.setViewportSize({ width: 390, height: 800 });
+      await scene.open("/approvals");
+      const audit = page.getByRole("navigation", { name: "Pages" })
+        .getByRole("link", { name: "Audit" });
+      expect(await audit.isVisible()).toBe(false);
+      await hand.press(button("More"));
+      await hand.press(audit);
+      await page.waitForURL(/\/audit/);
+      // The bar shows the current page; the sheet is closed again.
+      expect(await audit.getAttribute("aria-current")).toBe("page");
+      await hand.press(button("More"));
+      await button("Close").waitFor();
+      await hand.press(page.locator(".tool-button", { hasText: "Keyboard shortcuts" }));
+      await hand.press(page.getByRole("dialog").getByRole("button", { name: "Close" }), "Escape");
+      await page.setViewportSize(size);
+    },
+  ),
+  deed(
+    "Frame",
     "find a command, list the keys, turn the theme",
     {
       "shell/sidebar": ["Find a command", "Keyboard shortcuts", "…"],
@@ -472,4 +496,5 @@ async function typeDate({ page }: Scene, label: string, day: string): Promise<vo
   }
   const [year, month, date] = day.split("-");
   await page.keyboard.type(`${month}${date}${year}`);
+  await page.keyboard.press("Enter");
 }

@@ -36,8 +36,8 @@ test("summary sums the decisions up", async () => {
 });
 
 test.each([
-  [["analytics", "attention", "--window", "week"], 64, "Expected days"],
-  [["analytics", "summary", "--window", ""], 64, "Expected days"],
+  [["analytics", "attention", "--window", "week"], 64, "Expected minutes, hours or days"],
+  [["analytics", "summary", "--window", ""], 64, "Expected minutes, hours or days"],
   [["analytics", "attention", "--project", "none"], 1, '"none"'],
   [["analytics", "atention"], 64, "attention"],
 ])("gate %j is refused", async (args, code, part) => {

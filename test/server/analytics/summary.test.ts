@@ -31,6 +31,7 @@ test("an empty ledger has every field: zero counts, null for unknown values", as
   const gate = await createTestGate();
   expect(await summary(gate)).toEqual({
     window: "30d",
+    from: "2025-12-02T00:00:00.000Z",
     top_blocked_paths: [],
     busiest_hours: [],
     approval_latency: { count: 0, p50_ms: null, p95_ms: null, max_ms: null, distribution: [] },
@@ -44,6 +45,7 @@ test("an empty ledger has every field: zero counts, null for unknown values", as
       by_reviewer: [],
       by_agent: [],
       by_day: [],
+      by_step: null,
       by_rule: [],
     },
     policy_accuracy: {
@@ -277,7 +279,10 @@ test("the global summary adds up all projects", async () => {
   });
 });
 
-test.each(["0d", "3651d", "7", "d", "07d", "1w", "", "1d&window=2d"])(
+test.each([
+  ...["0d", "3651d", "7", "d", "07d", "1w", "", "1d&window=2d"],
+  ...["0h", "49h", "2881m", "h", "1.5h", "1d&to=x", "1h&to=2026-01-01T25:00:00Z", "1h&to=12:00"],
+])(
   "?window=%s is answered 400",
   async (window) => {
     const gate = await createTestGate();
@@ -301,7 +306,7 @@ test("cached sums of past days equal freshly computed sums", async () => {
     if (hour % 2 === 0) await summary(gate, "2d");
     const remembered = await summary(gate);
     const fresh = await summarize(
-      [new DaySums(gate.project.ledger)],
+      [{ ledger: gate.project.ledger, daySums: new DaySums(gate.project.ledger) }],
       { window: "30d" },
       gate.clock.now,
     );

@@ -1,6 +1,21 @@
 import { expect, test } from "vitest";
-import { clock, offsetHours, shifted, zoneName } from "../../../ui/analytics/hours.ts";
-import { firstDay, periodName, periodsOf } from "../../../ui/analytics/periods.ts";
+import {
+  clock,
+  localOf,
+  momentOf,
+  offsetHours,
+  shifted,
+  timeName,
+  zoneName,
+} from "../../../ui/analytics/hours.ts";
+import {
+  firstDay,
+  momentName,
+  periodName,
+  periodsOf,
+  stepsOf,
+  windowOf,
+} from "../../../ui/analytics/periods.ts";
 
 test.each([
   [{ weekday: 0, hour: 23 }, 2, { weekday: 1, hour: 1 }],
@@ -47,4 +62,37 @@ test("a period is named by its days", () => {
   expect(periodName({ from: `${year}-03-01`, to: `${year}-03-02` })).toBe("Mar 1");
   expect(periodName({ from: `${year}-03-01`, to: `${year}-03-08` })).toBe("Mar 1 to Mar 7");
   expect(periodName({ from: "1999-03-01", to: "1999-03-02" })).toBe("Mar 1, 1999");
+});
+
+test("steps follow each other without a gap; only the first one can begin late", () => {
+  const steps = stepsOf(NOON + 3 * 60_000, NOON + 21 * 60_000, 5);
+  expect(steps.map(({ from, to }) => `${from.slice(11, 16)} ${to.slice(11, 16)}`))
+    .toEqual(["12:03 12:05", "12:05 12:10", "12:10 12:15", "12:15 12:20", "12:20 12:25"]);
+});
+
+test.each([
+  [15 * 60_000, "15m"],
+  [90 * 60_000, "90m"],
+  [6 * 3_600_000, "6h"],
+  [48 * 3_600_000, "48h"],
+  [72 * 3_600_000, "3d"],
+  [1, "1m"],
+])("%i ms are the window %s", (ms, window) => expect(windowOf(ms)).toBe(window));
+
+test.each([NOON, Date.parse("2026-07-01T23:30:00Z"), Date.parse("2026-01-01T00:00:00Z")])(
+  "the field of a moment leads back to it",
+  (at) => {
+    expect(momentOf(localOf(at))).toBe(at);
+    expect(Date.parse(momentName(at))).toBe(at);
+  },
+);
+
+test("a step is named by its times, with the day if it is another one", () => {
+  const at = Date.parse(`${localOf(Date.now()).slice(0, 10)}T12:00Z`);
+  const [from, to] = [momentName(at), momentName(at + 5 * 60_000)];
+  const clockOf = (moment: number) => localOf(moment).slice(11);
+  const today = localOf(Date.now()).slice(0, 10);
+  expect(timeName(from, today).endsWith(clockOf(at))).toBe(true);
+  expect(periodName({ from, to }).endsWith(` to ${clockOf(at + 5 * 60_000)}`)).toBe(true);
+  expect(periodName({ from: "1999-03-01T10:00Z", to: "1999-03-01T10:05Z" })).toMatch(/1999, \d\d:/);
 });

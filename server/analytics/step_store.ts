@@ -1,0 +1,108 @@
+import type { Ledger, Row, Value } from "../db/ledger.ts";
+import { RARE } from "../db/ledger_migrations.ts";
+import type { Bounds } from "./schema.ts";
+
+/** An action that was submitted or decided in a range. */
+export interface Counted {
+  seq: number;
+  created_at: string;
+  decided_at: string | null;
+  decided_by: string | null;
+  status: string;
+  agent: string;
+  tool: string;
+  path: string | null;
+  effect: string | null;
+  source: string | null;
+  list: string | null;
+  pattern: string | null;
+}
+
+/** The numbers of the actions that were submitted in the hours of a range; `last` is included. */
+export interface Numbers {
+  first: number;
+  last: number;
+}
+
+const NONE: Numbers = { first: 1, last: 0 };
+const LAST = "~";
+const RULE = (name: string) => `json_extract(actions.decision, '$.rule.${name}')`;
+/** One value for a row: several values would cost more than the text. */
+const COUNTED = `json_object('seq', actions.seq, 'created_at', created_at, 'decided_at', decided_at,
+  'decided_by', decided_by, 'status', status, 'agent', agent, 'tool', tool,
+  'path', CASE WHEN status = 'blocked' THEN path END,
+  'effect', json_extract(actions.decision, '$.effect'), 'source', ${RULE("source")},
+  'list', ${RULE("list")}, 'pattern', ${RULE("pattern")})`;
+const DECIDED = "decided_at >= ? AND decided_at < ?";
+
+/** The numbers of the actions of the range's hours, which the range may not all contain. */
+export async function numbersOf(ledger: Ledger, { from, to }: Bounds): Promise<Numbers> {
+  const [row] = await ledger.all(
+    `SELECT min(first_seq) AS first, max(last_seq) AS last FROM action_hours
+      WHERE project_id = ? AND hour >= ? AND hour <= ?`,
+    [ledger.project_id, from.slice(0, 13), to?.slice(0, 13) ?? LAST],
+  );
+  return row?.first == null ? NONE : { first: Number(row.first), last: Number(row.last) };
+}
+
+/** The next actions among these numbers that were submitted or decided in the range. */
+export async function listSubmitted(
+  ledger: Ledger,
+  { from, to }: Bounds,
+  { first, last }: Numbers,
+): Promise<Counted[]> {
+  const times = [from, to ?? LAST];
+  const rows = await ledger.all(
+    `SELECT ${COUNTED} AS counted FROM actions WHERE project_id = ? AND seq >= ? AND seq <= ?
+      AND ((created_at >= ? AND created_at < ?) OR (${DECIDED})) ORDER BY seq`,
+    [ledger.project_id, first, last, ...times, ...times],
+  );
+  return rows.map(toCounted);
+}
+
+/** The events in which a person, an agent or gate decided about a held action. */
+const DECISIONS = `type IN ('action.approved', 'action.rejected', 'action.expired',
+  'action.cancelled') AND ${RARE.type}`;
+
+/** The numbers of the first and last event of the range; an event is a moment later than its time. */
+export async function eventsOf(ledger: Ledger, { from, to }: Bounds): Promise<Numbers> {
+  const [row] = await ledger.all(
+    `SELECT min(seq) AS first, max(seq) AS last FROM audit_index
+      WHERE project_id = ? AND name = 'at' AND value >= ? AND value < ?`,
+    [
+      ledger.project_id,
+      from,
+      to === null ? LAST : new Date(Date.parse(to) + LATE_MS).toISOString(),
+    ],
+  );
+  return row?.first == null ? NONE : { first: Number(row.first), last: Number(row.last) };
+}
+
+const LATE_MS = 60_000;
+
+/** A page of decisions in the range about other actions than these, and the event that ends it. */
+export async function listDecided(
+  ledger: Ledger,
+  { from, to }: Bounds,
+  { events, but, limit }: { events: Numbers; but: Numbers; limit: number },
+): Promise<{ counted: Counted[]; rows: number; end: number }> {
+  const args: Value[] = [ledger.project_id, events.first, events.last, limit];
+  const rows = await ledger.all(
+    `SELECT events.seq AS event, CASE WHEN ${DECIDED} AND NOT actions.seq BETWEEN ? AND ?
+        THEN ${COUNTED} END AS counted
+      FROM (SELECT seq, project_id, action_id FROM audit WHERE project_id = ? AND ${DECISIONS}
+        AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?) AS events
+      CROSS JOIN actions ON actions.project_id = events.project_id
+        AND actions.id = events.action_id`,
+    [from, to ?? LAST, but.first, but.last, ...args],
+  );
+  return {
+    counted: rows.filter(({ counted }) => counted !== null).map(toCounted),
+    rows: rows.length,
+    end: Math.max(0, ...rows.map(({ event }) => Number(event))),
+  };
+}
+
+function toCounted({ counted }: Row): Counted {
+  return JSON.parse(String(counted)) as Counted;
+}
