@@ -14,9 +14,9 @@ import type { Kind } from "./store.ts";
 import { type Counted, eventsOf, listDecided, listSubmitted, numbersOf } from "./step_store.ts";
 
 /** The actions, or events, of one statement. A read blocks the event loop, so each is short. */
-const PAGE = 1_000;
+const PAGE = 500;
 
-/** What one action adds to a count: the day or step, the kind and the key that the daily counts use. */
+/** What an action adds to a count: the day or step, the kind and the key that the daily counts use. */
 interface Addend {
   kind: Kind;
   at: string;
@@ -28,38 +28,44 @@ interface Addend {
  * from the actions themselves; the daily counts give the same for a whole day.
  */
 export class StepSums implements Sums {
-  readonly #addends: readonly Addend[];
-  readonly #latencies: Latencies;
+  /** The count of each kind, time and key. */
+  readonly #sums = new Map<string, Addend & { n: number }>();
+  readonly #latencies = new Latencies();
 
-  private constructor(addends: readonly Addend[], latencies: Latencies) {
-    this.#addends = addends;
-    this.#latencies = latencies;
-  }
+  private constructor() {}
 
   /** Counts the actions of the range. @param step_ms decisions are counted by steps of this length */
   static async read(ledger: Ledger, bounds: Bounds, step_ms: number): Promise<StepSums> {
-    const addends: Addend[] = [];
-    const latencies = new Latencies();
+    const sums = new StepSums();
     for await (const action of actionsOf(ledger, bounds)) {
-      addends.push(...submissionOf(action, bounds), ...decisionOf(action, bounds, step_ms));
+      for (const addend of submissionOf(action, bounds)) sums.#add(addend);
+      for (const addend of decisionOf(action, bounds, step_ms)) sums.#add(addend);
       if (isReviewed(action) && isWithin(action.decided_at, bounds)) {
-        latencies.addTime(waitOf(action));
+        sums.#latencies.addTime(waitOf(action));
       }
     }
-    return new StepSums(addends, latencies);
+    return sums;
   }
 
   counts(kind: Kind, _span: DaySpan, { keyOf }: Grouping = BY_NAME): Promise<Parts<Counts>> {
     const open = new Map<string, number>();
-    for (const { at, key } of this.#addends.filter((addend) => addend.kind === kind)) {
-      const name = keyOf(key, at);
-      open.set(name, (open.get(name) ?? 0) + 1);
+    for (const addend of this.#sums.values()) {
+      if (addend.kind !== kind) continue;
+      const name = keyOf(addend.key, addend.at);
+      open.set(name, (open.get(name) ?? 0) + addend.n);
     }
     return Promise.resolve({ over: new Map(), open });
   }
 
   latencies(): Promise<Parts<Latencies>> {
     return Promise.resolve({ over: new Latencies(), open: this.#latencies });
+  }
+
+  #add({ kind, at, key }: Addend): void {
+    const name = `${kind} ${at} ${key}`;
+    const known = this.#sums.get(name);
+    if (known) known.n += 1;
+    else this.#sums.set(name, { kind, at, key, n: 1 });
   }
 }
 

@@ -212,7 +212,11 @@ function ruleCauses({ decision: { effect, rule, reason }, irreversible }: RiskFa
   if (irreversible !== null) causes.push({ name: "not_reversible", why: irreversible });
   if (rule === null || effect === "allow" || rule.source === "auto-block") return causes;
   if (rule.source !== "builtin") {
-    causes.push({ name: effect === "deny" ? "forbidden" : "held_by_rule", why: reason });
+    causes.push(
+      effect === "deny"
+        ? { name: "forbidden", why: `a rule denies it: ${reason}` }
+        : { name: "held_by_rule", why: `a rule asks about it: ${reason}` },
+    );
   } else if (rule.list === "unresolved" || rule.list === "unparseable") {
     causes.push({ name: "unresolved", why: reason });
   } else if (!SAID.test(rule.list)) causes.push({ name: "guarded", why: reason });

@@ -148,8 +148,11 @@ async function rooms(): Promise<void> {
   page = await open("/analytics");
   await page.getByRole("heading", { name: "Decisions over time" }).waitFor();
   await take(page, "18-charts");
-  await page.getByText("Numbers").first().click();
+  await page.getByText("Show the numbers").click();
   await take(page, "20-charts-as-tables");
+  page = await open("/analytics?window=1h");
+  await page.getByText("Each column is 1 minute").waitFor();
+  await take(page, "19-time");
   page = await open("/approvals");
   await settled(page);
   await stage.gate.close();

@@ -76,8 +76,8 @@ export function Filters({ inputRef }: { inputRef: RefObject<HTMLInputElement | n
       />
       <Choice name="status" label="Status" all="Any status" options={STATUSES} />
       <Choice name="tool" label="Kind" all="Any kind" options={TOOLS} />
-      <Words name="path" label="Path" placeholder="Whole path" />
-      <Words name="agent" label="Agent" placeholder="Agent" />
+      <Words name="path" label="Path" placeholder="Exact path" />
+      <Words name="agent" label="Agent" placeholder="Exact agent" />
       {CHIPS.map((chip) => <Chip key={chip.names[0]} {...chip} />)}
     </form>
   );

@@ -204,7 +204,7 @@ function Totals({ scope: { summary, decided, submitted } }: { scope: Scope }) {
         <li>
           <p>
             <strong>{latency.p95_ms === null ? "–" : durationOf(latency.p95_ms)}</strong>
-            <span>95 of 100 waited less</span>
+            <span>95 % waited less</span>
           </p>
         </li>
       </ul>

@@ -133,9 +133,7 @@ function Columns({ columns, open, onZoom }: ColumnsProps) {
       <p class="chart-told quiet small" aria-hidden="true">
         {at.value !== null && columns[at.value]
           ? told(columns[at.value]!)
-          : `The highest column has ${
-            count(most, "decision")
-          }. Drag over columns to see only their time.`}
+          : `At most ${count(most, "decision")}. Drag to zoom in.`}
       </p>
       <ol
         class="columns"

@@ -28,6 +28,7 @@ export function Chain({ project }: { project: string }) {
   return (
     <section class="panel audit-chain" aria-label="Chain">
       <Verdict state={value} />
+      {value.events > 0 && value.check === null && <p class="quiet">{HOW}</p>}
       <div class="room-buttons">
         <Button kind="primary" icon="check" keys="v" busy={busy} onClick={verify}>
           Verify now
@@ -92,6 +93,9 @@ function judge({ check, events }: AuditState): Judged {
   return { icon: "octagon", tone: "danger", title: "Changed or damaged" };
 }
 
+const HOW =
+  "A check recomputes the hash of each event, and compares the chain with its signed heads.";
+
 /** The result of the newest check in words, with its progress while it runs. */
 function Verdict({ state }: { state: AuditState }) {
   const { icon, tone, title } = judge(state);
@@ -110,13 +114,7 @@ function Explained({ state: { check, events } }: { state: AuditState }) {
   if (events === 0) {
     return <p class="quiet">The first action of an agent writes the first event.</p>;
   }
-  if (check === null) {
-    return (
-      <p class="quiet">
-        A check recomputes the hash of each event, and compares the chain with its signed heads.
-      </p>
-    );
-  }
+  if (check === null) return null;
   if (check.finished_at === null) {
     return (
       <p class="audit-progress">
@@ -206,9 +204,12 @@ export function AllChains() {
     );
   }
   return (
-    <ul class="room-list" aria-label="Chains">
-      {projects.map(({ id, name }) => <ChainRow key={id} project={id} name={name} />)}
-    </ul>
+    <>
+      <p class="quiet">{HOW}</p>
+      <ul class="room-list" aria-label="Chains">
+        {projects.map(({ id, name }) => <ChainRow key={id} project={id} name={name} />)}
+      </ul>
+    </>
   );
 }
 
@@ -227,7 +228,7 @@ function ChainRow({ project, name }: { project: string; name: string }) {
         {problem !== null && <Text as="p" class="tone-danger" value={problem} />}
         {value && <Verdict state={value} />}
       </div>
-      <Button busy={busy} onClick={verify}>Verify</Button>
+      <Button busy={busy} onClick={verify}>Verify {name}</Button>
     </li>
   );
 }

@@ -16,7 +16,7 @@ const MOST = 1_000_000;
  */
 const SLICES = [20_000, 40_000, 80_000];
 /** One part of such a file says how to read the next, so it is coloured at once or not at all. */
-const WHOLE = ["markdown", "php", "xml"];
+const WHOLE = ["markdown", "php", "xml", "erb", "handlebars", "haml", "twig"];
 const MOST_WHOLE = 40_000;
 
 const lowlight = createLowlight();
@@ -27,8 +27,9 @@ const lowlight = createLowlight();
  * page marks has none. A long text is coloured in slices, and the page answers between them.
  */
 export async function coloursOf(path: string, text: string): Promise<Colours[] | null> {
-  const language = languageOf(path);
-  if (language === null || text.length > MOST) return null;
+  if (text.length > MOST) return null;
+  const language = languageOf(path) ?? await rareLanguageOf(path);
+  if (language === null) return null;
   const isWhole = WHOLE.includes(language);
   if (isWhole && text.length > MOST_WHOLE) return null;
   await load(language);
@@ -254,14 +255,29 @@ const BY_NAME = new Map(
 );
 
 function languageOf(path: string): string | null {
-  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  const name = nameOf(path);
   return BY_NAME.get(name) ?? BY_NAME.get(name.slice(name.lastIndexOf(".") + 1)) ??
     (name.startsWith("dockerfile.") ? "dockerfile" : null);
 }
 
+/** The other languages are in one file, because few projects have any of them. */
+async function rareLanguageOf(path: string): Promise<string | null> {
+  const { rareLanguage } = await import("./rare_languages.ts");
+  const name = nameOf(path);
+  const found = rareLanguage(name) ?? rareLanguage(name.slice(name.lastIndexOf(".") + 1));
+  if (found === null) return null;
+  if (!lowlight.registered(found.language)) lowlight.register(found.language, found.grammar);
+  await Promise.all(found.inside.map(load));
+  return found.language;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+}
+
 /** Loads every language. */
 export async function loadLanguages(): Promise<void> {
-  await Promise.all(Object.keys(LANGUAGES).map(load));
+  await Promise.all([...Object.keys(LANGUAGES).map(load), import("./rare_languages.ts")]);
 }
 
 async function load(language: string): Promise<void> {

@@ -177,9 +177,17 @@ export function spanOf(seconds: number): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** An exact date and time in the local time zone. */
+/** An exact date and time in the local time zone, with its name. */
 export function exactOf(at: string): string {
-  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return new Date(at).toLocaleString(undefined, {
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "numeric",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "short",
+  });
 }
 
 /** A duration: "12 ms", "1.2 s", "3 min". */

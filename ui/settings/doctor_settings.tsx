@@ -90,7 +90,7 @@ function Findings({ findings, onRepaired }: { findings: Finding[]; onRepaired: (
         ))}
       </ul>
       <details class="settings-good">
-        <summary>{count(good.length, "line")} without a finding</summary>
+        <summary>{count(good.length, "check")} found nothing</summary>
         <dl class="settings-facts">
           {good.map(({ check, message }) => (
             <>

@@ -128,11 +128,11 @@ function isControl(event: KeyboardEvent): boolean {
 
 const MAC = /mac|iphone|ipad/i.test(navigator.platform);
 const SIGNS: Record<string, string> = {
-  "arrowdown": "down",
-  "arrowup": "up",
-  "enter": "enter",
-  "escape": "esc",
-  "space": "space",
+  "arrowdown": "↓",
+  "arrowup": "↑",
+  "enter": "Enter",
+  "escape": "Esc",
+  "space": "Space",
 };
 
 /** A shortcut as keyboards label it: "⌘K", "Ctrl+K", "g a". */

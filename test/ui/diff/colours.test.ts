@@ -3,6 +3,19 @@ import { describe, expect, test } from "vitest";
 import { segments } from "../../../server/shown/visible.ts";
 import { coloursOf, cutByColour } from "../../../ui/diff/colours.ts";
 
+/** A file of each rare language that has others inside it, and of some without. */
+const RARE_FILES = [
+  "a.erb",
+  "a.hbs",
+  "a.haml",
+  "a.twig",
+  "a.ex",
+  "a.hs",
+  "a.ps1",
+  "a.adoc",
+  "a.tex",
+];
+
 /** The coloured parts of a text, by line. */
 async function shown(path: string, text: string): Promise<string[][]> {
   const colours = await coloursOf(path, text);
@@ -21,6 +34,13 @@ describe("the colours of code", () => {
     ["deploy.yaml", "name: web # one", ["literal name:", "string web", "comment # one"]],
     ["Makefile", "CC = gcc # c", ["comment # c"]],
     ["page.html", "<p class='a'>b</p>", ["keyword <", "keyword p"]],
+    ["lib/a.ex", "defmodule A do # b", ["keyword defmodule", "comment # b"]],
+    ["Main.hs", "import Data.List -- b", ["comment -- b"]],
+    ["build.gradle", "int a = 1 // b", ["literal 1", "comment // b"]],
+    ["run.ps1", "$a = 'b' # c", ["string 'b'", "comment # c"]],
+    ["a.proto", "message A { string b = 1; }", ["keyword message ", "literal 1"]],
+    ["CMakeLists.txt", "set(A 1) # b", ["keyword set", "comment # b"]],
+    ["a.erb", "<p><%= 1 %></p>", ["literal 1"]],
   ])("of %s", async (path, text, parts) => {
     expect((await shown(path, text))[0]).toEqual(expect.arrayContaining(parts));
   });
@@ -119,6 +139,7 @@ describe("the colours of code", () => {
       "a.sh",
       "a.json",
       "a.rb",
+      ...RARE_FILES,
     );
     const marksOf = (line: string) =>
       segments(line, { code: true }).filter(({ kind }) => kind !== "text");
