@@ -3,7 +3,7 @@ import type { Caller } from "../auth/schema.ts";
 import { z } from "zod";
 import { Action, Approved, ApproveInput, RejectInput } from "../actions/schema.ts";
 import { ActionList } from "../actions/list/schema.ts";
-import { AnalyticsSummary, Attention, type AnalyticsRange } from "../analytics/schema.ts";
+import { type AnalyticsRange, AnalyticsSummary, Attention } from "../analytics/schema.ts";
 import { type Export, headersOf, toBody } from "../audit/export.ts";
 import { GlobalAuditExport } from "../audit/schema.ts";
 import { type AppEnv, describe, json, query } from "../route.ts";
