@@ -2,6 +2,7 @@ import { sha256 } from "../db/chain.ts";
 import { canonical } from "../evidence/canonical.ts";
 import type { Program } from "../runtime/find_program.ts";
 import type { AskedHost } from "../sandbox/schema.ts";
+import type { Searched } from "../policy/request.ts";
 import type { Analysis, Decision, Sandbox } from "../policy/schema.ts";
 import type { Risk } from "../risk/schema.ts";
 import type { FileState } from "../runtime/file_image.ts";
@@ -12,6 +13,8 @@ import type { Target } from "./submit/target.ts";
 export interface Access {
   access: "read" | "write" | "delete";
   target: Target;
+  /** Of a search: which files below the target it reads. */
+  below?: Searched;
 }
 
 /** The planned state of a file. The ledger keeps the content under its hash. */

@@ -3,6 +3,7 @@ import type { Use } from "../actions/submit/native.ts";
 import { isObject, textOrNull, type ToolKind } from "../hosts/hook_input.ts";
 import { patchUses } from "./patch.ts";
 import { quote } from "../shown/quote.ts";
+import { manyReads, searchedBy } from "./searches.ts";
 
 /** The keys under which hosts name a file. Policy evaluates all, whichever the host reads. */
 const PATHS = [
@@ -44,8 +45,13 @@ export function usesOf(kind: ToolKind, input: Record<string, unknown>, place: Ca
     case "text_editor":
       return usesOf(TEXT_EDITOR[String(input.command)] ?? "edit", input, place);
     case "read":
+      return readsOf(pathsToRead(input, null));
+    case "read_many":
+      return manyReads(pathsToRead(input, null), input);
+    case "list":
+      return listUses(input);
     case "search":
-      return readUses(input, kind === "search");
+      return searchUses(input);
     case "quiet":
       return [];
   }
@@ -65,6 +71,9 @@ function commandUses(input: Record<string, unknown>, { cwd, folder_keys }: CallP
   if (stray !== undefined) throw new Error(`its "${stray}" is not a folder that its host knows`);
   const folders = textsIn(input, WORKING_FOLDERS);
   if (folders.length > 1) throw new Error("it names two folders to run in");
+  if (folders.some((folder) => /^[~$]|^\s|\s$/.test(folder))) {
+    throw new Error("its host may expand the name of its folder; give the full path");
+  }
   const use: Use = { is: "command", command: line, cwd: joined(cwd, folders[0]) };
   // Codex applies a patch in a command itself, without a program of that name.
   const patch = /^[ \t]*\*\*\* Begin Patch\s*$[^]*/m.exec(line)?.[0];
@@ -129,14 +138,30 @@ function applyEdit(text: string | null, edit: Edit, isFirst: boolean): string | 
   return length > MAX_IN_MEMORY ? null : parts.join(edit.new);
 }
 
-function readUses(input: Record<string, unknown>, isSearch: boolean): Use[] {
+/** A path may look like a pattern: `app/[id]/page.tsx` is the name of a file. */
+function readsOf(paths: readonly string[]): Use[] {
+  return paths.map((path) => ({ is: "read", path }));
+}
+
+/** The names of files in folders. */
+function listUses(input: Record<string, unknown>): Use[] {
+  const paths = pathsToRead(input, ".");
+  const filters = textsIn(input, ["glob", "include"]);
+  return readsOf([...paths, ...paths.flatMap((path) => filters.map((name) => `${path}/${name}`))]);
+}
+
+function searchUses(input: Record<string, unknown>): Use[] {
+  const below = searchedBy(input);
+  const found: Use[] = pathsToRead(input, ".").map((path) => ({ is: "read", path, below }));
+  return [...found, ...listUses(input).slice(found.length)];
+}
+
+/** @throws Error if the input names none and the tool has no default */
+function pathsToRead(input: Record<string, unknown>, default_path: string | null): string[] {
   const named = [...textsIn(input, PATHS), ...textsIn(input, FOLDERS), ...listsIn(input)];
-  const paths = named.length > 0 ? named : isSearch ? ["."] : [];
+  const paths = named.length > 0 || default_path === null ? named : [default_path];
   if (paths.length === 0) throw new Error("it does not say which file");
-  const filters = isSearch ? textsIn(input, ["glob", "include"]) : [];
-  const inside = paths.flatMap((path) => filters.map((name) => `${path}/${name}`));
-  // A path may look like a pattern: `app/[id]/page.tsx` is the name of a file.
-  return [...paths, ...inside].map((path) => ({ is: "read", path }));
+  return paths;
 }
 
 function pathsIn(input: Record<string, unknown>): string[] {

@@ -83,7 +83,7 @@ export const COPILOT_CLI: AgentHost = {
       apply_patch: "patch",
       view: "read",
       show_file: "read",
-      glob: "search",
+      glob: "list",
       grep: "search",
       rg: "search",
       ask_user: "quiet",

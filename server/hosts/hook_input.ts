@@ -33,13 +33,18 @@ export interface Outcome {
   duration_ms: number | null;
 }
 
-/** How gate reads the input of a tool. A `quiet` tool touches only the conversation. */
+/**
+ * How gate reads the input of a tool. A `list` shows only names, a `search` also what is in the files
+ * of a folder. A `quiet` tool touches only the conversation.
+ */
 export type ToolKind =
   | "command"
   | "write"
   | "edit"
   | "delete"
   | "read"
+  | "read_many"
+  | "list"
   | "search"
   | "patch"
   | "notebook"

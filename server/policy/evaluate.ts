@@ -9,6 +9,7 @@ import { meter } from "./meter.ts";
 import { decidePath } from "./path_rules.ts";
 import type { EvaluationOptions, Request, ToolRequest } from "./request.ts";
 import type { Rule } from "./schema.ts";
+import { decideSearch } from "./search_rules.ts";
 import { decideTool } from "./tool_rules.ts";
 
 export { compilePolicy } from "./compile.ts";
@@ -94,6 +95,8 @@ function decide(policy: CompiledPolicy, request: Request, options: EvaluationOpt
   switch (request.kind) {
     case "path":
       return decidePath(policy, request, options);
+    case "search":
+      return decideSearch(policy, request, options);
     case "command":
       return decideCommand(policy, request, options);
     case "tool":

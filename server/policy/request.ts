@@ -23,6 +23,26 @@ export interface PathRequest {
   is_plain_read?: boolean;
 }
 
+/** Which files below a folder a host's own tool reads. */
+export interface Searched {
+  /** The only names of files, as globs; empty for all. */
+  only: string[];
+  /** The names that it leaves out, as globs. */
+  skips: string[];
+  /** It leaves out the files that the repository ignores. */
+  obeys_ignores: boolean;
+  follows_links: boolean;
+  /** It may read fewer files than this says. */
+  is_vague: boolean;
+}
+
+/** A search by a host's own tool in the files below a folder. */
+export interface SearchRequest {
+  kind: "search";
+  folder: PathFacts;
+  below: Searched;
+}
+
 /** A command line, run in the folder `cwd`. */
 export interface CommandRequest {
   kind: "command";
@@ -43,7 +63,7 @@ export interface ToolRequest {
 }
 
 /** One tool call of an agent, as policy evaluates it. */
-export type Request = PathRequest | CommandRequest | ToolRequest;
+export type Request = PathRequest | SearchRequest | CommandRequest | ToolRequest;
 
 /** The machine and the project that a request is evaluated in; policy/ itself does no I/O. */
 export interface Surroundings {

@@ -11,6 +11,7 @@ import {
   type Surroundings,
 } from "../../policy/evaluate.ts";
 import { contain, withFolders } from "../../policy/contain.ts";
+import { DEEP } from "../../policy/holes.ts";
 import type { NamedPaths } from "../../policy/named_paths.ts";
 import type { RiskSettings } from "../../policy/risk_weights.ts";
 import type { Decision, PolicyLimits, Requester } from "../../policy/schema.ts";
@@ -145,11 +146,14 @@ function evaluateUnder(
   const { command, cwd, accesses } = input;
   // A host's own tool reads under the same rules as a command.
   const is_plain_read = input.native !== undefined;
-  const found = accesses.map(({ access, target: { lexical, real } }) => {
+  const found = accesses.flatMap(({ access, target: { lexical, real }, below }) => {
     // A rule that allows the gate's reading tool applies if no rule names the path.
     const tool = access === "read" && !is_plain_read ? { tool: input.tool } : {};
     const path = { lexical, real };
-    return evaluateLayer(layer, { kind: "path", access, path, is_plain_read, ...tool }, options);
+    return [
+      evaluateLayer(layer, { kind: "path", access, path, is_plain_read, ...tool }, options),
+      ...below ? [evaluateLayer(layer, { kind: "search", folder: path, below }, options)] : [],
+    ];
   });
   if (command !== null && cwd !== null) {
     const tool = is_plain_read ? {} : { tool: "run_command" };
@@ -181,7 +185,9 @@ const LIFT = "Stop, and tell the person what happened; a reviewer can lift the b
 
 /** The paths of an action, in which the files of another project may be. */
 function namedBy({ accesses, cwd }: ParsedInput, { named }: Evaluation): NamedPaths {
-  const paths = accesses.flatMap(({ target: { lexical, real } }) => [lexical, real]);
+  const paths = accesses.flatMap(({ target: { lexical, real }, below }) =>
+    below ? [lexical, real, `${real}/${DEEP}`] : [lexical, real]
+  );
   const deletes = accesses.filter(({ access }) => access === "delete")
     .map(({ target }) => target.lexical);
   return {
@@ -226,14 +232,18 @@ async function evaluateAsGuest(
   const { compiled, around } = await config.inForce();
   const options = { ...around, is_guest: true, requester, sandbox: null };
   const is_plain_read = native !== undefined;
-  const found = accesses.filter(({ target, access }) =>
+  const found = accesses.filter(({ target, access, below }) =>
     around.roots.some((root) =>
       isInside(target.real, root) || isInside(target.lexical, root) ||
-      (access === "delete" && isInside(root, target.real))
+      ((access === "delete" || below) && isInside(root, target.real))
     )
-  ).map(({ access, target: { lexical, real } }) =>
-    evaluate(compiled, { kind: "path", access, path: { lexical, real }, is_plain_read }, options)
-  );
+  ).flatMap(({ access, target: { lexical, real }, below }) => {
+    const path = { lexical, real };
+    return [
+      evaluate(compiled, { kind: "path", access, path, is_plain_read }, options),
+      ...below ? [evaluate(compiled, { kind: "search", folder: path, below }, options)] : [],
+    ];
+  });
   if (command !== null && cwd !== null) {
     found.push(evaluate(compiled, { kind: "command", command, cwd }, options));
   }

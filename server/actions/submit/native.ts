@@ -2,6 +2,7 @@ import { dirname, isAbsolute, sep } from "node:path";
 import type { Caller } from "../../auth/schema.ts";
 import { requireNotViewer } from "../../auth/scopes.ts";
 import { GateError } from "../../errors.ts";
+import type { Searched } from "../../policy/request.ts";
 import type { Analysis, PolicyLimits } from "../../policy/schema.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { missingFolders } from "../../runtime/folder.ts";
@@ -18,12 +19,17 @@ import { checkCommand, checkToolName, recordedInput } from "./input.ts";
 import { type After, newState, planChanges, type Planned, planNothing } from "./plan_action.ts";
 import { recordSubmission } from "./record.ts";
 import { scriptsOf } from "./scripts.ts";
-import { resolveTarget } from "./target.ts";
+import { checkWritten, resolveTarget } from "./target.ts";
 
 /** One effect of a call of a host's own tool, as its input tells it. */
 export type Use =
   | { is: "command"; command: string; cwd: string }
-  | { is: "read"; path: string }
+  | {
+    is: "read";
+    path: string;
+    /** Of a search: which files below the path it reads. */
+    below?: Searched;
+  }
   | { is: "delete"; path: string }
   | {
     is: "write";
@@ -126,18 +132,20 @@ function accessesOf({ uses, cwd }: NativeCall, root: string): Access[] {
   const accesses: Access[] = [];
   for (const use of uses) {
     if (use.is === "command") continue;
-    const path = use.is === "read" ? withoutTail(use.path, cwd) : absolute(use.path, cwd);
-    // The path as written must be unambiguous too.
-    if (!isAbsolute(use.path) && use.is !== "read") resolveTarget(use.path, root);
-    accesses.push({ access: use.is, target: resolveTarget(path, root) });
+    const isRead = use.is === "read";
+    const written = isRead ? withoutTail(use.path) : use.path;
+    const path = absolute(written, cwd);
+    // Hosts expand some paths, so the path as written must be unambiguous too.
+    if (!isRead || !/^\.?$/.test(written)) checkWritten(written);
+    const target = resolveTarget(isRead ? withoutTail(path) || sep : path, root);
+    accesses.push({ access: use.is, target, ...isRead && use.below && { below: use.below } });
   }
   return accesses;
 }
 
 /** A search may read a folder, so `.` and `src/` are valid paths of a read. */
-function withoutTail(path: string, cwd: string): string {
-  const whole = absolute(path, cwd).replace(/(?:[\\/]+\.?)+$/, "");
-  return whole === "" ? sep : whole;
+function withoutTail(path: string): string {
+  return path.replace(/(?:[\\/]+\.?)+$/, "");
 }
 
 /** One file of a call. */

@@ -19,8 +19,7 @@ const ON_WINDOWS = sep === "\\";
  * @throws GateError `invalid` for a path that two programs could understand differently
  */
 export function resolveTarget(path: string, root: string): Target {
-  const problem = problemOf(path) ?? (ON_WINDOWS ? windowsProblemOf(path) : null);
-  if (problem !== null) throw unusable(path, problem);
+  checkWritten(path);
   const absolute = isAbsolute(path) ? path : `${root}${sep}${path}`;
   const { lexical: given, real } = resolvePath(absolute);
   if (OF_A_PROCESS.test(given) || OF_A_PROCESS.test(real)) {
@@ -32,6 +31,12 @@ export function resolveTarget(path: string, root: string): Target {
   }
   const lexical = isInside(real, root) ? belowRoot(given, root) : given;
   return { lexical, real, shown: shownPath(lexical, root) };
+}
+
+/** @throws GateError `invalid` for a path that two programs could understand differently */
+export function checkWritten(path: string): void {
+  const problem = problemOf(path) ?? (ON_WINDOWS ? windowsProblemOf(path) : null);
+  if (problem !== null) throw unusable(path, problem);
 }
 
 /** The path with the root's own name in front, if it came under another (`/private/tmp` for `/tmp`). */
@@ -69,6 +74,7 @@ const CHECKS: Check[] = [
     "it contains a backslash; separate folders with /",
     (path) => !ON_WINDOWS && path.includes("\\"),
   ],
+  ["it begins or ends with a blank, which some programs leave out", (path) => path !== path.trim()],
   ["it looks like a URL", (path) => /^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path)],
   ["~ is not expanded; give the full path", (path) => /^~(\w[\w.-]*)?\/|^~$/.test(path)],
   [
