@@ -1,9 +1,16 @@
 import { builtin, type Finding, UNPROVED } from "./finding.ts";
 import { isStatic, show, STAR } from "./holes.ts";
 import type { CommandAnalysis, Unit } from "./interpret/unit.ts";
+import { findMovedLink } from "./moved_links.ts";
 import { STAR as UNQUOTED_STAR, testOf } from "./prove/globs.ts";
 import { prove } from "./prove/prove.ts";
-import { commandsOf, type Proof, type ProvedCommand, type Span } from "./prove/proved.ts";
+import {
+  commandsOf,
+  type Proof,
+  type ProvedCommand,
+  type ProvedList,
+  type Span,
+} from "./prove/proved.ts";
 import type { CommandRequest, Surroundings } from "./request.ts";
 
 /**
@@ -37,13 +44,20 @@ export function proveCommand(
   };
   const other = commandsOf(proof.proved).find((one) => !isJudged(one));
   if (other) return unproved("a text that gate reads in two ways", other.span);
+  const inner: ProvedList[] = [];
   for (const { text, folder } of codes) {
-    const inner = proveText(text, folder, around);
-    const isProved = "proved" in inner && commandsOf(inner.proved).every(isJudged);
-    if (isProved) continue;
-    const why = "unproved" in inner ? inner.unproved.reason : "a text that gate reads in two ways";
-    return unproved(`the code "${text.slice(0, 80)}" has ${why}`, [0, command.length]);
+    const found = proveText(text, folder, around);
+    const isProved = "proved" in found && commandsOf(found.proved).every(isJudged);
+    if (!isProved) {
+      const why = "unproved" in found
+        ? found.unproved.reason
+        : "a text that gate reads in two ways";
+      return unproved(`the code "${text.slice(0, 80)}" has ${why}`, [0, command.length]);
+    }
+    inner.push(found.proved);
   }
+  const moved = findMovedLink([proof.proved, ...inner], judged, around);
+  if (moved) return unproved(moved.reason, moved.span);
   return proof;
 }
 
