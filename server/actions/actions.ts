@@ -176,7 +176,8 @@ export class Actions {
     const { guarding, sessions } = this.#services;
     const isWatching = guarding.isWatching;
     await this.contact();
-    const now = isWatching ? await sessions.get(session.id) : session;
+    // What it met may have blocked the session.
+    const now = isWatching ? await sessions.again(session) : session;
     const submission = await submitNative(this.#context, now, call, caller);
     if (!submission) return null;
     const { row, is_own } = submission;

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { deflateRaw, deflateRawSync, inflateRaw } from "node:zlib";
+import { deflateRaw, inflateRaw } from "node:zlib";
 import { GateError } from "../errors.ts";
 import { sha256 } from "./chain.ts";
+import { deflateSmall } from "../runtime/deflate.ts";
 import { releaseMemory } from "../runtime/memory.ts";
 import type { Ledger, Row, Statement } from "./ledger.ts";
 
@@ -241,8 +242,8 @@ async function pack(chunk: Uint8Array): Promise<{ encoding: string; data: Uint8A
   if (!await isCompressible(chunk)) return { encoding: "plain", data: chunk };
   // Small chunks synchronously: handing them to a thread takes longer than compressing them.
   const deflated = chunk.byteLength <= SMALL
-    ? deflateRawSync(chunk, LEVEL)
-    : await deflate(chunk, LEVEL);
+    ? deflateSmall(chunk, LEVEL)
+    : await deflate(chunk, { level: LEVEL });
   return deflated.byteLength < chunk.byteLength
     ? { encoding: "deflate", data: deflated }
     : { encoding: "plain", data: chunk };
@@ -250,12 +251,12 @@ async function pack(chunk: Uint8Array): Promise<{ encoding: string; data: Uint8A
 
 const PROBE_BYTES = 16 * 1024;
 const SMALL = 64 * 1024;
-const LEVEL = { level: 3 };
+const LEVEL = 3;
 
 /** Tries the beginning of a large chunk, because media and archives do not compress again. */
 async function isCompressible(chunk: Uint8Array): Promise<boolean> {
   if (chunk.byteLength <= SMALL) return true;
-  const probe = await deflate(chunk.subarray(0, PROBE_BYTES), LEVEL);
+  const probe = await deflate(chunk.subarray(0, PROBE_BYTES), { level: LEVEL });
   return probe.byteLength < 0.95 * PROBE_BYTES;
 }
 

@@ -35,7 +35,11 @@ export class KeptConnections {
     const { status, headers, body, is_last } = await connection.ask(request);
     if (is_last || this.#idle.length >= MOST_KEPT) connection.close();
     else this.#idle.push(connection.rest());
-    return new Response(NO_BODY.has(status) ? null : body, { status, headers });
+    const answer = new Response(NO_BODY.has(status) ? null : body, { status, headers });
+    // The runtime's own reads the body as a stream, which takes longer than all the rest of an answer.
+    answer.json = () =>
+      new Promise((resolve) => resolve(JSON.parse(new TextDecoder().decode(body))));
+    return answer;
   }
 
   #take(): Connection | null {

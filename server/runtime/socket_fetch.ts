@@ -19,7 +19,7 @@ export function createSocketFetch(socketPath: string | null): Fetch {
     const plain = readPlain(input, init) ?? await readRequest(new Request(input, init));
     if (kept && plain.method === "POST" && typeof plain.body === "string") {
       const { headers, body, signal } = plain;
-      const url = new URL(plain.url);
+      const url = input instanceof URL ? input : new URL(plain.url);
       headers.set("host", url.host);
       return await kept.post({ target: url.pathname + url.search, headers, body, signal });
     }

@@ -76,6 +76,8 @@ export class Sessions {
    * `end` ever changes one. Blocks are asked for each time.
    */
   readonly #open = new LRUCache<string, Omit<OpenSession, "block_reason">>({ max: MAX_OPEN });
+  /** The ids of the sessions that hosts named, by the digest of their secret. */
+  readonly #joined = new LRUCache<string, string>({ max: MAX_OPEN });
   /** Counts the ends, so that a session that was read before its end is not kept after it. */
   #ends = 0;
   /** The digests of the secrets that agents have sent, by session. A session keeps its secret. */
@@ -151,7 +153,7 @@ export class Sessions {
         : await this.#ofSecret(caller.session_secret);
     }
     const known = this.#open.get(id);
-    if (known) return { ...known, block_reason: await this.#blockOf(known) };
+    if (known) return await this.again(known);
     const ends = this.#ends;
     const found = id.includes("\0") ? null : await findKnown(this.#services.ledger, id);
     if (found === null) throw unknown(id);
@@ -184,9 +186,24 @@ export class Sessions {
     const secret = host_key.secretOf(isAtHome ? parts : [...parts, home_project]);
     const digest = hexDigestOf(secret);
     return this.#once(digest, async () => {
+      const known = this.#open.get(this.#joined.get(digest) ?? "");
+      if (known) return await this.again(known);
+      const ends = this.#ends;
       const found = await findSessionOfSecret(ledger, digest);
-      return found ? await this.#known(found) : await this.#insert(input, caller, digest);
+      const session = found ? await this.#known(found) : await this.#insert(input, caller, digest);
+      if (ends === this.#ends) {
+        this.#open.set(session.id, unchanging(session));
+        this.#joined.set(digest, session.id);
+      }
+      return session;
     });
+  }
+
+  /** The same session with the block that it has now. */
+  async again<T extends Pick<Session, "id" | "agent">>(
+    session: T,
+  ): Promise<T & Pick<Session, "block_reason">> {
+    return { ...session, block_reason: await this.#blockOf(session) };
   }
 
   /**

@@ -85,6 +85,12 @@ const TOKENS = /\/(?:tokens|keys)\/[^/]+$/;
 const MAX_STRANGERS = 100;
 
 /**
+ * An action that starts this soon after its contact is not preceded by a second look. The commands
+ * that run could make the same changes right after its start.
+ */
+const JUST_MS = 20;
+
+/**
  * Compares the guarded files of the machine before and after the commands of agents, and undoes what
  * nobody allowed. Changes while no command runs are a person's: they become the new state.
  */
@@ -94,6 +100,8 @@ export class Guarding {
   readonly #windows = new Map<string, Window>();
   readonly #scopes = new LRUCache<string, Scope>({ max: 256 });
   readonly #accepted = new Set<string>();
+  /** When it last looked because an agent made contact. */
+  #looked = -Infinity;
 
   constructor(environment: Environment, user_home = homedir()) {
     this.#environment = environment;
@@ -127,7 +135,7 @@ export class Guarding {
       return { baseline: window.baseline, lost: [] };
     }
     // Changes until now are the work of the commands that run already.
-    this.#check();
+    if (performance.now() - this.#looked > JUST_MS) this.#check();
     const lost: LostState[] = [];
     const scopes = this.#scopesOf(watched, strangers).map((wanted) => {
       const { scope, missing } = this.#use(wanted, resumed);
@@ -157,6 +165,7 @@ export class Guarding {
   /** Compares now, while actions run. */
   async look(): Promise<void> {
     this.#check();
+    this.#looked = performance.now();
     await this.#report();
   }
 

@@ -155,10 +155,25 @@ const OF_USER = [
   ]),
 ].filter((path) => path.startsWith("~/")).map((path) => path.slice(2));
 
+/** Those without a `*`, by home. */
+const FIXED = new LRUCache<string, Place[]>({ max: 10 });
+
+function fixedPlaces(home: string): Place[] {
+  const known = FIXED.get(home);
+  if (known) return known;
+  const places = OF_USER.filter((path) => !path.includes("*"))
+    .map((path) => ({ path: join(home, path), deep: true }));
+  FIXED.set(home, places);
+  return places;
+}
+
+const PATTERNS = OF_USER.filter((path) => path.includes("*"));
+
 /** The guarded files of the user: hosts' settings and code, git's config, what starts at login. */
 export function placesOfUser(home: string): Place[] {
   return [
-    ...OF_USER.flatMap((path) => expand(join(home, path))).map((path) => ({ path, deep: true })),
+    ...fixedPlaces(home),
+    ...PATTERNS.flatMap((path) => expand(join(home, path))).map((path) => ({ path, deep: true })),
     ...loadedPlaces(home),
     ...installedPlugins(home),
     ...userGitPlaces(home).flatMap(withTarget),
@@ -170,9 +185,8 @@ function withDefault(path: string): string {
   return path.replace(/^\{\w+\|([^}]*)\}/, "$1");
 }
 
-/** The existing names for a `*` in the last name; the path itself without one. */
+/** The existing names for a `*` in the last name of the path. */
 function expand(path: string): string[] {
-  if (!path.includes("*")) return [path];
   const folder = dirname(path);
   if (folder.includes("*")) return [];
   const [start = "", end = ""] = path.slice(folder.length + 1).split("*");

@@ -103,3 +103,17 @@ test.each<[string, TestGateOptions, string[]]>([
   });
   expect(await gate.project.actions.get(id)).toMatchObject({ execution: "succeeded" });
 });
+
+test("a hook of a known session reads no session, also while other commands run", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "allow" } });
+  const ask = async (key: string) => {
+    const call = { session_id: "s", cwd: gate.root, hook_event_name: "PreToolUse" };
+    const tool = { tool_name: "Bash", tool_input: { command: `echo ${key}` }, tool_use_id: key };
+    const path = "/api/hooks/claude-code?wait_ms=0";
+    const answer = await gate.request("POST", path, { ...call, ...tool }, "agent");
+    expect(await answer.json()).toEqual({});
+  };
+  for (const key of ["k1", "k2", "k3"]) await ask(key);
+  const counted = await count(() => ask("k4"));
+  expect(counted).toEqual({ reads: [], commits: 1 });
+});

@@ -204,4 +204,19 @@ describe.each(HOSTS)("%s", (host) => {
     expect(speak.reason((await ask("things_delete_all", {})).output)).toContain("Blocked");
     expect((await ask(speak.command, { command: "echo hi" })).output).toEqual({});
   });
+
+  test("a session that has ended is followed by another one", async () => {
+    const { gate, post, actions } = await openHooks(host, { policies: { defaultEffect: "allow" } });
+    const ask = async (key: string) => {
+      const call = speak.before(speak.command, { command: `echo ${key}` }, { cwd: gate.root, key });
+      expect((await post(call)).output).toEqual({});
+      return (await actions())[0]!.session_id;
+    };
+    const first = await ask("k1");
+    expect(await ask("k2")).toBe(first);
+    expect((await gate.request("POST", `/api/sessions/${first}/end`)).status).toBe(200);
+    const second = await ask("k3");
+    expect(second).not.toBe(first);
+    expect(await ask("k4")).toBe(second);
+  });
 });

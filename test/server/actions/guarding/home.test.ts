@@ -388,3 +388,30 @@ describe("what cannot be recorded is not forgotten", () => {
     );
   });
 });
+
+test("a change between the contact of an action and its start is undone and told", async () => {
+  const user = createTempFolder("guard-contact");
+  const root = join(user, "project");
+  const hook = join(root, ".husky/pre-push");
+  mkdirSync(dirname(hook), { recursive: true });
+  writeFileSync(hook, "true\n");
+  const { environment } = createTestEnvironment(join(user, ".gate"));
+  const guarding = new Guarding(environment, user);
+  const told: string[] = [];
+  const open = (action_id: string) =>
+    guarding.open({
+      ...{ action_id, root, cwd: root, scripts: [] },
+      permits: { paths: new Set(), implied: () => [], commands: [] },
+      report: (restored) => {
+        told.push(...restored.map(({ path }) => `${action_id} ${path}`));
+        return Promise.resolve();
+      },
+    }, []);
+  await open("a");
+  await guarding.look();
+  writeFileSync(hook, "evil\n");
+  await open("b");
+  await guarding.close("b");
+  expect(readFileSync(hook, "utf8")).toBe("true\n");
+  expect(told).toContain(`a ${hook}`);
+});
