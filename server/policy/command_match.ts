@@ -149,6 +149,7 @@ function matchStage(stage: Stage, unit: Unit, forbids: boolean): Match {
 const SYSTEM = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$|^\/opt\/homebrew\/bin\/[^/]+$/;
 
 function matchProgram(stage: Stage, program: string, forbids: boolean): Match {
+  if (isVariable(program)) return matchSegment(stage.program, program);
   if (!forbids && !stage.whole && program.includes("/") && !SYSTEM.test(program)) return "no";
   const name = stage.whole ? program : lastName(program);
   if (stage.shell && (forbids ? PIPED_INTO : SHELLS).has(baseName(name))) return "yes";
@@ -160,6 +161,11 @@ function matchProgram(stage: Stage, program: string, forbids: boolean): Match {
   if (lower !== name && matchSegment(stage.program, lower) !== "no") return "maybe";
   const bare = forbids ? baseName(lower) : lower;
   return bare !== lower && matchSegment(stage.program, bare) !== "no" ? "maybe" : "no";
+}
+
+/** Whether the word sets a variable that programs read. It starts none, whatever its value is. */
+export function isVariable(word: string): boolean {
+  return /^\w+=/.test(word);
 }
 
 /** The shells that `sh` means in a rule such as `curl * | sh`. */

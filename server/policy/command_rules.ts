@@ -1,7 +1,7 @@
 import { isUnknownWord } from "../shown/command_text.ts";
 import { quote } from "../shown/quote.ts";
 import { evaluateBelow } from "./below_rules.ts";
-import { type CommandRule, isBare, matchUnit } from "./command_match.ts";
+import { type CommandRule, isBare, isVariable, matchUnit } from "./command_match.ts";
 import type { CompiledPolicy, Decide } from "./policy.ts";
 import { builtin, byDefault, type Finding, findingOf, hasMatch } from "./finding.ts";
 import { DEEP, isStatic, isWild, show } from "./holes.ts";
@@ -10,7 +10,7 @@ import { evaluateNames } from "./name_rules.ts";
 import { type NamedPaths, namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { findUnproved, proveCommand } from "./proof_rules.ts";
-import { HEAD } from "./protect.ts";
+import { HEAD, isInDependencies, isProtectedName } from "./protect.ts";
 import { mayBeGate, protectGate } from "./protect_command.ts";
 import { findObstacles } from "./obstacles.ts";
 import type { CommandRequest, EvaluationOptions, PathFacts, Surroundings } from "./request.ts";
@@ -57,8 +57,10 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
       evaluateUnit(policy, unit, evaluated, true, findings);
     }
   }
-  const evaluateFile = (effect: Effect) =>
-    markWalled(evaluateEffect(policy, effect, options), effect, options);
+  const evaluateFile = (effect: Effect) => {
+    const found = evaluateEffect(policy, effect, options);
+    return markWalled(effect.guessed ? found.map(atMostAsk) : found, effect, options);
+  };
   for (const effect of effects) {
     if (options.is_guest && isElsewhere(effect, options)) continue;
     const certain = effect.tracked
@@ -235,7 +237,8 @@ function judgeUnit(
   may_be_gate: boolean,
 ): Finding[] {
   const found = protectGate(unit, around, may_be_gate);
-  const isUnknown = !isStatic(lastName(unit.argv[0] ?? ""));
+  const [program = ""] = unit.argv;
+  const isUnknown = !isVariable(program) && !isStatic(lastName(program));
   for (
     const rule of isUnknown ? rulesNotMet(policy, unit, met) : policy.commands.candidates(unit)
   ) {
@@ -358,12 +361,22 @@ function markWalled(
       const more = `${reason}, in a folder that commands in the sandbox may write`;
       return { ...one, effect: "ask", reason: more, is_walled: true };
     }
+    // A program that may write a guarded file finds it read-only.
+    if (rule?.list === "never-automatic" && (op === "read" || unsure === true)) {
+      return { ...one, is_walled: isKept(path) && exists(resolve(path).real, list) };
+    }
     const possible = effect === "ask" &&
       (rule?.list === "blockedPaths" || (rule?.list === "askPaths" && unsure === true));
     if (!possible) return one;
     const is_walled = op === "read" || !isStatic(path) || exists(resolve(path).real, list);
     return { ...one, is_walled };
   });
+}
+
+/** Whether the sandbox keeps the file at this path by its name. It keeps only parts of git's folder. */
+function isKept(path: string): boolean {
+  const name = baseName(path);
+  return isStatic(path) && name !== ".git" && isProtectedName(name) && !isInDependencies(path);
 }
 
 function exists(path: string, list: EvaluationOptions["list"]): boolean {

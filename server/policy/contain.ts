@@ -77,11 +77,14 @@ function refusedBecause(
 function isContained({ effect, rule, reason, is_walled }: Finding, forbids: boolean): boolean {
   if (effect !== "ask") return false;
   if (rule === null) return true;
-  if (rule.source !== "builtin" || rule.list === "outside-root") return is_walled === true;
+  if (rule.source !== "builtin" || WALLED.test(rule.list)) return is_walled === true;
   if (rule.list === UNPROVED || rule.list === GIT_LINK) return true;
   if (rule.list !== "unresolved" || rule.pattern === "/proc/*") return false;
   return HELD.test(reason) || (!forbids && HELD_CODE.test(reason));
 }
+
+/** Builtin rules about files, which hold for some files only. */
+const WALLED = /^(outside-root|never-automatic)$/;
 
 /**
  * Doubts about which files a command writes. Every other doubt is about code, or about a text that

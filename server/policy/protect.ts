@@ -38,6 +38,14 @@ export function isProtectedName(name: string): boolean {
   );
 }
 
+/** Dependencies bring such names along, and no host or person opens their folders. */
+const DEPENDENCIES = /\/(node_modules|\.venv|venv|site-packages|vendor|target)\//;
+
+/** Whether the path lies in a folder of dependencies. */
+export function isInDependencies(path: string): boolean {
+  return DEPENDENCIES.test(path);
+}
+
 /** Whether an absolute path is, or is below, a place that is never written without a person. */
 export function isProtectedPath(path: string): boolean {
   return protectWrite([namePath(path, ["/"], "/")]).length > 0;

@@ -71,6 +71,23 @@ const SECRETS: PolicyEntry[] = [
     pattern: "~/.{netrc,npmrc,pypirc,pgpass,git-credentials}",
     reason: "Credentials stay out of an agent's hands",
   },
+  ...[
+    "~/.{config/glab-cli,config/doctl,config/rclone,config/op,config/sops}/**",
+    "~/.{my.cnf,mylogin.cnf,s3cfg,boto,vault-token,dockercfg,config/hub,config/git/credentials}",
+    "~/.{cargo/credentials,cargo/credentials.toml,gem/credentials,m2/settings.xml}",
+    "~/.{gradle/gradle.properties,terraform.d/credentials.tfrc.json}",
+    "~/.{claude/.credentials,codex/auth,gemini/oauth_creds}.json",
+  ].map((pattern) => ({ pattern, reason: "Credentials stay out of an agent's hands" })),
+  ...[
+    "~/{.password-store,.local/share/keyrings,Library/Keychains}/**",
+    "~/{.mozilla,.config/google-chrome,.config/chromium,.config/BraveSoftware}/**",
+  ].map((pattern) => ({ pattern, reason: "Passwords and cookies stay out of an agent's hands" })),
+  ...[
+    ...["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab"],
+    ...["/etc/sudoers", "/etc/sudoers.d/**", "/etc/ssl/private/**"],
+    ...["rsa", "ecdsa", "ed25519"].map((kind) => `/etc/ssh/ssh_host_${kind}_key`),
+    ...["/run/secrets/**", "/var/run/secrets/**"],
+  ].map((pattern) => ({ pattern, reason: "Secrets of the machine stay out of an agent's hands" })),
   { pattern: "~/.*_history", reason: "What people typed may contain passwords" },
 ];
 

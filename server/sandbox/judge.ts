@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { type CompiledPolicy, layersOf, type Surroundings } from "../policy/evaluate.ts";
 import { meter } from "../policy/meter.ts";
 import { matchPath, namePath } from "../policy/path_match.ts";
-import { isProtectedName } from "../policy/protect.ts";
+import { isInDependencies, isProtectedName } from "../policy/protect.ts";
 import { isLoaded } from "./loaded_names.ts";
 
 /** The meaning of a rule for a file in the sandbox. */
@@ -11,9 +11,6 @@ export type Fate = "hidden" | "read_only";
 
 /** The fate of a path on the disk; null if no rule is about it. */
 export type Judge = (path: string) => Fate | null;
-
-/** Dependencies bring such names along, and no host or person opens their folders. */
-const DEPENDENCIES = /\/(node_modules|\.venv|venv|site-packages|vendor|target)\//;
 
 const PROTECTED = new LRUCache<string, boolean>({ max: 20_000 });
 
@@ -44,7 +41,7 @@ export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
 
 /** Whether a program of a person loads the file by itself, and it is no file of a dependency. */
 function isOwnLoaded(path: string): boolean {
-  return isLoaded(path) && !DEPENDENCIES.test(path);
+  return isLoaded(path) && !isInDependencies(path);
 }
 
 /** Whether gate protects the file by its name, and it is no file of a dependency. */
@@ -52,5 +49,5 @@ export function isProtected(path: string): boolean {
   const name = basename(path);
   let known = PROTECTED.get(name);
   if (known === undefined) PROTECTED.set(name, known = isProtectedName(name));
-  return known && !DEPENDENCIES.test(path);
+  return known && !isInDependencies(path);
 }

@@ -8,6 +8,11 @@ interface Calls {
   ioctl: number;
   clone: number;
   clone3: number;
+  openat2: number;
+  /** Calls with the mode of a file, and the place of the mode among their arguments. */
+  modes: Record<number, number>;
+  /** Calls that make a file if their flags say so, and the place of the flags; the mode is behind. */
+  creates: Record<number, number>;
   /** Calls that always fail with EPERM. */
   refused: readonly number[];
   socketpair: number;
@@ -21,6 +26,7 @@ interface Calls {
 
 const EVERYWHERE = {
   clone3: 435,
+  openat2: 437,
   // io_uring_setup, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr,
   // open_tree_attr: a ring would pass by the filter, the others mount. quotactl_fd sets quotas.
   refused: [425, 428, 429, 430, 431, 432, 433, 442, 467, 443],
@@ -37,6 +43,10 @@ const CALLS: Record<string, Calls> = {
     socket: 41,
     ioctl: 16,
     clone: 56,
+    // chmod fchmod fchmodat fchmodat2 creat mknod mknodat
+    modes: { 90: 1, 91: 1, 268: 2, 452: 2, 85: 1, 133: 1, 259: 2 },
+    // open openat
+    creates: { 2: 1, 257: 2 },
     refused: [
       ...EVERYWHERE.refused,
       // unshare setns mount umount2 pivot_root chroot
@@ -75,6 +85,8 @@ const CALLS: Record<string, Calls> = {
     socket: 198,
     ioctl: 29,
     clone: 220,
+    modes: { 52: 1, 53: 2, 452: 2, 33: 2 },
+    creates: { 56: 2 },
     refused: [
       ...EVERYWHERE.refused,
       ...[97, 268, 40, 39, 41, 51],
@@ -106,8 +118,10 @@ const RETURN = 0x06; // ret #k
 const AND = 0x54; // and #k
 const NUMBER_AT = 0;
 const ARCHITECTURE_AT = 4;
-const FIRST_AT = 16;
-const SECOND_AT = 24;
+const ARGUMENTS_AT = 16;
+const SIZE_OF_ARGUMENT = 8;
+const FIRST_AT = ARGUMENTS_AT;
+const SECOND_AT = ARGUMENTS_AT + SIZE_OF_ARGUMENT;
 const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const EPERM = 0x00050001;
@@ -117,6 +131,10 @@ const EAFNOSUPPORT = 0x00050061;
 const EOPNOTSUPP = 0x0005005f;
 const NOTIFY = 0x7fc00000;
 const NEW_USER = 0x10000000;
+/** The bit with which a program runs as the owner of its file, whoever starts it. */
+const SET_USER = 0o4000;
+/** O_CREAT, and the part of O_TMPFILE that no other flag has. */
+const MAKES_FILE = 0x400040;
 /** Unix, IPv4, IPv6 and netlink sockets; others, such as vsock, reach beyond a network namespace. */
 const FAMILIES = [1, 2, 10, 16];
 const TIOCSTI = 0x5412;
@@ -149,8 +167,8 @@ export interface SharedFilter {
 
 /**
  * The filter of system calls in the sandbox, as `bwrap --seccomp` reads it. It refuses further
- * namespaces and mounts, the kernel's keys, sockets past the network namespace, and typing into a
- * terminal. With `shared`, for a command in the namespaces of the machine, it also holds sockets,
+ * namespaces and mounts, the kernel's keys, sockets past the network namespace, programs that run as
+ * their owner, and typing into a terminal. With `shared`, for a command in the namespaces of the machine, it also holds sockets,
  * shared memory, other processes and attributes of files. Null for an architecture whose calls gate
  * does not know.
  */
@@ -173,8 +191,9 @@ export function seccompFilter(
     [LOAD, 0, 0, NUMBER_AT],
     ...(architecture === "x64" ? [[ABOVE, 0, 1, X32], [RETURN, 0, 0, KILL]] as Instruction[] : []),
     ...refused.flatMap((call) => when(call, [[RETURN, 0, 0, EPERM]])),
-    // Its flags are in memory, where a filter cannot look; programs fall back to `clone`.
-    ...when(calls.clone3, [[RETURN, 0, 0, ENOSYS]]),
+    // Their flags are in memory, where a filter cannot look; programs fall back to older calls.
+    ...[calls.clone3, calls.openat2].flatMap((call) => when(call, [[RETURN, 0, 0, ENOSYS]])),
+    ...withoutSetUser(calls),
     ...when(calls.clone, [
       [LOAD, 0, 0, FIRST_AT],
       [HAS, 0, 1, NEW_USER],
@@ -202,6 +221,37 @@ export function seccompFilter(
     [RETURN, 0, 0, ALLOW],
   ];
   return encode(program);
+}
+
+/**
+ * Refuses a file that runs as its owner: it would stay in the project, where another user of the
+ * machine starts it. All other calls go on to the next instruction, with their number loaded.
+ */
+function withoutSetUser({ modes, creates }: Calls): Instruction[] {
+  const refusing = (place: number): Instruction[] => [
+    [LOAD, 0, 0, argumentAt(place)],
+    [HAS, 0, 1, SET_USER],
+    [RETURN, 0, 0, EPERM],
+  ];
+  const renumber: Instruction = [LOAD, 0, 0, NUMBER_AT];
+  return [
+    ...Object.entries(modes).flatMap(([call, place]) =>
+      when(Number(call), [...refusing(place), renumber])
+    ),
+    ...Object.entries(creates).flatMap(([call, place]) => {
+      const body = refusing(place + 1);
+      const made: Instruction[] = [
+        [LOAD, 0, 0, argumentAt(place)],
+        [HAS, 0, body.length, MAKES_FILE],
+      ];
+      return when(Number(call), [...made, ...body, renumber]);
+    }),
+  ];
+}
+
+/** The low half of an argument, counted from zero. */
+function argumentAt(place: number): number {
+  return ARGUMENTS_AT + SIZE_OF_ARGUMENT * place;
 }
 
 /** Refuses what types into a terminal. The request stays loaded. */
@@ -244,7 +294,7 @@ function withoutNamespaces(architecture: string, calls: Calls): Instruction[] {
   ];
 }
 
-/** Runs the body, which returns on every way, only for this call. */
+/** Runs the body only for this call; it returns, or leaves the number loaded. */
 function when(call: number, body: Instruction[]): Instruction[] {
   return [[EQUAL, 0, body.length, call], ...body];
 }

@@ -120,7 +120,8 @@ function touchDeleted(words: readonly string[], call: Call, run: Runner): void {
   }
 }
 
-const DELETES = /^-{1,2}(delete|remove|purge|prune)$|^-(?=\w*[rR])\w*f\w*$/;
+/** A word of letters that are all options of `rm` or its like: `-rf`, and not `-format`. */
+const DELETES = /^-{1,2}(delete|remove|purge|prune)$|^-(?=\w*[rR])(?=\w*f)[dfiImnPrRsvWxz]+$/;
 
 /**
  * The words from a described program on as a command, with the items of the input as with `xargs`.

@@ -88,8 +88,12 @@ export const FILES: Record<string, Row> = {
   ...forNames("rename prename", row("mode", "-v -n -f -s= -e= -E= -d -u", { words: "code" })),
   ...forNames(
     "mkfs mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mkfs.fat mkfs.ntfs mkfs.exfat " +
-      "mkfs.f2fs mke2fs mkdosfs mkswap wipefs blkdiscard badblocks tune2fs resize2fs fdisk cfdisk " +
-      "sfdisk gdisk sgdisk parted cryptsetup pvcreate",
-    row("writes", "-t= -L= -b= -l,--list"),
+      "mkfs.f2fs mke2fs mkdosfs mkswap wipefs blkdiscard badblocks tune2fs resize2fs cfdisk sgdisk " +
+      "cryptsetup pvcreate",
+    row("writes", "-t= -L= -b= -l="),
+  ),
+  ...forNames(
+    "fdisk sfdisk gdisk parted",
+    row("writes", "-t= -L= -b= -l,--list", { looks: ["list"] }),
   ),
 };

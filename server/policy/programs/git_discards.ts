@@ -25,7 +25,8 @@ export function discardsWork({ argv, read }: Unit, cwd: string, list?: ListFolde
     case "switch":
       return raw("-f", "--force", "--discard-changes", "-C", "--force-create");
     case "branch":
-      return has(read, "delete", "D", "M", "C", "force");
+      // Without force git deletes a branch only if another one has all of its commits.
+      return has(read, "D", "M", "C", "force") || (has(read, "delete") && read.wild);
     case "tag":
       return has(read, "delete", "force");
     case "stash":

@@ -155,7 +155,7 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
     case "reads":
       return all("read", operands);
     case "writes":
-      return all(isReading(parsed) ? "read" : "write", operands);
+      return all(has(parsed, ...row.looks) ? "read" : "write", operands);
     case "deletes":
       return all("delete", operands);
     case "folders":
@@ -177,11 +177,6 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
     case "link":
       return touchCopies(row.operands, parsed, call, run, below);
   }
-}
-
-/** `gzip -c`, `touch -c`, `zip -T`: these options make the program read only. */
-function isReading(parsed: Parsed): boolean {
-  return has(parsed, "stdout", "list", "l", "t");
 }
 
 function touchCopies(

@@ -51,6 +51,10 @@ describe("under balanced, with an engine", () => {
     "git revert --no-edit HEAD",
     "git checkout feature-b",
     "git rm old.md",
+    "git branch -d merged",
+    'PYTHONPATH=.:"$PYTHONPATH" pytest -q',
+    'PATH="$PWD/node_modules/.bin:$PATH" tsc',
+    "frob -C . -format sarif ./...",
     "git remote -v",
     "npm run dev & sleep 3; curl http://localhost:5173/",
     "claude --help",
@@ -99,6 +103,10 @@ describe("under balanced, with an engine", () => {
     ["git checkout -- src/a.ts", "discards work"],
     ["git restore .", "discards work"],
     ["git branch -D x", "discards work"],
+    ["git branch -d -f x", "discards work"],
+    ['git branch -d "$X"', "discards work"],
+    ["frob -rf .", "deletes the project's own folder"],
+    ['"$X" now', "program that runs is unknown"],
     ["git stash drop", "discards work"],
     ["git worktree remove x --force", "discards work"],
     ["mkdir -p .claude", "a person must approve it"],
@@ -412,6 +420,26 @@ describe("rules", () => {
     const around = { ...ENGINE, repository: () => ({ ...plain, ...repository }) };
     expect(verdict("pytest", BALANCED, around)).toBe(expected);
     expect(verdict("ls", BALANCED, around)).toBe("allow");
+  });
+
+  test.each<[string, string, string]>([
+    ["a program reads a guarded file that is there", "frob run --config .envrc", "sandbox"],
+    ["a known one does", "poetry run frob --config .envrc", "sandbox"],
+    ["it is not there yet", "frob run --config .husky", "ask"],
+    ["it is certainly written", "echo x > .envrc", "ask"],
+    ["it may be deleted", "frob --delete .envrc", "ask"],
+    ["it is a file of a dependency", "frob node_modules/.envrc", "ask"],
+    ["it is in git's folder", "frob .git", "ask"],
+  ])("%s: %s", (_, command, expected) => {
+    const list = () => [".envrc", ".git"].map((name) => ({ name, kind: "file" as const }));
+    expect(verdict(command, BALANCED, { ...ENGINE, list })).toBe(expected);
+  });
+
+  test("a server that an unknown program may be reads no hidden file", () => {
+    const list = (folder: string) =>
+      folder === ROOT ? [{ name: ".env", kind: "file" as const }] : [];
+    expect(verdict("frob serve", BALANCED, { ...ENGINE, list })).toBe("sandbox");
+    expect(verdict("frob serve", BALANCED, { sandbox: null, list })).toBe("ask");
   });
 
   test("a tracked file that only asks is no secret", () => {

@@ -44,6 +44,33 @@ describe.each(NAMES)("the %s template", (name) => {
     expect(evaluateCommand(command, policy).decision.effect).toBe("deny");
   });
 
+  test.each([
+    "cat /etc/shadow",
+    "head -n1 /etc/sudoers.d/admins",
+    "cat /etc/ssh/ssh_host_rsa_key",
+    "cat /run/secrets/db_password",
+    "cat /var/run/secrets/kubernetes.io/serviceaccount/token",
+    "grep . ~/.config/rclone/rclone.conf",
+    "cat ~/.vault-token ~/.my.cnf",
+    "cat ~/.cargo/credentials.toml",
+    "cat ~/.claude/.credentials.json",
+    "tail ~/.codex/auth.json",
+    "cat ~/.password-store/mail.gpg",
+    "strings ~/.config/chromium/Default/Cookies",
+  ])("denies %s", (command) => {
+    expect(evaluateCommand(command, policy).decision.effect).toBe("deny");
+  });
+
+  test.each([
+    "cat /etc/passwd /etc/hosts",
+    "cat /etc/ssh/ssh_config",
+    "cat ~/.config/app/settings.json",
+    "cat ~/.cargo/config.toml",
+    "ls /etc ~/.config",
+  ])("allows %s", (command) => {
+    expect(evaluateCommand(command, policy).decision.effect).toBe("allow");
+  });
+
   test.each(["ls -la", "git status", "grep -rn x ."])("allows %s", (command) => {
     expect(evaluateCommand(command, policy).decision.effect).toBe("allow");
   });

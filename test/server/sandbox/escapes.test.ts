@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -147,6 +155,26 @@ const KERNEL: Attempt[] = [
     "a program with rights",
     "cp /bin/true t; setcap cap_sys_admin+ep t; chmod u+s t; ./t",
     /not permitted|Unable|not found/,
+  ],
+  [
+    "a program of the owner by every call",
+    py(
+      "p = b'own'; open(p, 'w').close(); fd = os.open(p, os.O_RDWR); C = os.O_CREAT | os.O_WRONLY\n" +
+        "s(90, p, 0o4755); s(91, fd, 0o4755); s(268, -100, p, 0o4755); s(452, -100, p, 0o4755, 0)\n" +
+        "s(2, b'o1', C, 0o4755); s(85, b'o2', 0o4755); s(257, -100, b'o3', C, 0o6755)\n" +
+        "s(257, -100, b'.', 0o20200000 | os.O_WRONLY, 0o4755)\n" +
+        "s(133, b'o4', 0o104755, 0); s(259, -100, b'o5', 0o104755, 0)\n" +
+        "h = ctypes.create_string_buffer(struct.pack('<QQQ', C, 0o4755, 0))\n" +
+        "s(437, -100, b'o6', h, 24)",
+    ),
+    /^(call \d+ gave -1 errno 1\n){10}call 437 gave -1 errno 38\n$/,
+  ],
+  [
+    "a mode without that bit, and a file that is only opened",
+    py(
+      "s(90, b'own', 0o2755); os.close(s(2, b'own', 0, 0o4000)); print(oct(os.stat('own').st_mode))",
+    ),
+    /^call 90 gave 0 errno 0\ncall 2 gave \d+ errno 0\n0o102755\n$/,
   ],
   [
     "typing into a terminal",
@@ -327,6 +355,8 @@ describe.each([
         });
         expect(output).not.toMatch(/SECRET=|ESCAPED$/m);
         if (shows && name === "bubblewrap") expect(output).toMatch(shows);
+        const ofOwner = readdirSync(root).filter((one) => lstatSync(join(root, one)).mode & 0o4000);
+        expect(ofOwner).toEqual([]);
         for (const [path, text] of all) {
           expect(readFileSync(join(base, path), "utf8"), path).toBe(text);
           expect(statSync(join(base, path)).mode & 0o7777, path).toBe(0o644);

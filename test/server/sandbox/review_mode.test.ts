@@ -307,7 +307,7 @@ describe.runIf(ENGINE !== null)("sandbox.mode review", () => {
           "os.mkdir('src/empty'); os.makedirs('sub/.git/hooks')",
           "open('sub/.git/hooks/pre-commit','w').write('evil')",
           "os.remove('src/b.txt'); os.mkdir('src/b.txt'); open('src/b.txt/in','w').write('x')",
-          "open('src/suid','w').write('x'); os.chmod('src/suid', 0o4755)",
+          "open('src/suid','w').write('x'); os.chmod('src/suid', 0o2755)",
           "open('src/c.txt','w').write('changed'); open('src/x'+chr(8203)+'y.txt','w').write('x')",
           "open('src/x.p'+'em','w').write('key')",
           "h=open('src/huge','w'); h.truncate(1 << 31); h.close()",
