@@ -30,7 +30,7 @@ import { belongsBehind, endWalled, startWalled, type WalledRun } from "./execute
 import { lookAgain, resumeGuarding } from "./guarding/project_guard.ts";
 import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { listActions } from "./list/store.ts";
-import { requireHere } from "../db/elsewhere.ts";
+import { passElsewhere, type Request, requireHere } from "../db/elsewhere.ts";
 import { Serial } from "./scheduling.ts";
 import type {
   Action,
@@ -232,6 +232,15 @@ export class Actions {
   }
 
   async approve(id: string, input: ApproveInput, caller: Caller): Promise<Approved> {
+    const { remember, permit, open, base_sha256 } = input;
+    // A plain approval is recorded here, also while the machine of the agent is away.
+    const isPlain = [remember, permit, open, base_sha256].every((one) => one === undefined);
+    if (!isPlain) {
+      requireReviewer(caller, "approve the action", "gate approve");
+      const request = { verb: "approve", id, input, caller } as const;
+      const passed = await this.#pass<Approved>("approve the action with more", request);
+      if (passed) return passed.body;
+    }
     return await this.#approved(await approve(this.#context, id, input, caller));
   }
 
@@ -278,13 +287,19 @@ export class Actions {
     input: ApproveWithEditInput,
     caller: Caller,
   ): Promise<Approved> {
+    requireReviewer(caller, "approve the action", "gate approve");
+    const request = { verb: "approve_with_edit", id, input, caller } as const;
+    const passed = await this.#pass<Approved>("edit the action", request);
+    if (passed) return passed.body;
     return await this.#approved(await approveWithEdit(this.#context, id, input, caller));
   }
 
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
     requireReviewer(caller, "roll back the action", "gate rollback");
+    const request = { verb: "rollback", id, input, caller } as const;
+    const passed = await this.#pass<RollbackResult>("roll back the action", request);
+    if (passed) return passed.body;
     const { session_id } = await loadAction(this.#services, id);
-    await requireHere(this.#services.ledger, session_id, "roll back the action");
     await recoverSession(this.#services, session_id);
     return await rollback(this.#context, id, input, caller);
   }
@@ -299,13 +314,24 @@ export class Actions {
     run: (context: ActionContext) => Promise<T>,
   ): Promise<T> {
     requireReviewer(caller, "roll back the session", "gate session rollback");
-    await requireHere(this.#services.ledger, session_id, "roll back the session");
     await recoverSession(this.#services, session_id);
     return await this.#context.serial.run(() => run(this.#context));
   }
 
+  /** Passes a request about a session of another machine to that one. Null for one of this machine. */
+  async passSession<T>(
+    request: Request & { caller: Caller },
+  ): Promise<{ body: T } | null> {
+    requireReviewer(request.caller, "roll back the session", "gate session rollback");
+    const { ledger } = this.#services;
+    return await passElsewhere<T>(ledger, request.id, "roll back the session", request);
+  }
+
   async replay(id: string, caller: Caller, input: ReplayInput = {}): Promise<Submitted> {
-    await this.#requireHere(id, "replay the action");
+    requireReviewer(caller, "replay the action", null);
+    const request = { verb: "replay", id, input, caller } as const;
+    const passed = await this.#pass<Submitted>("replay the action", request);
+    if (passed) return passed.body;
     return await this.#submitted(await replay(this.#context, id, input, caller));
   }
 
@@ -352,6 +378,14 @@ export class Actions {
   async list(query: ActionQuery): Promise<ActionList> {
     const { ledger } = this.#services;
     return await listActions(ledger, query, query.limit ?? DEFAULT_LIMIT);
+  }
+
+  /** Passes a request about an action of another machine to that one. Null for one of this machine. */
+  async #pass<T>(attempt: string, request: Request): Promise<{ body: T } | null> {
+    const { ledger } = this.#services;
+    if (ledger.machine === null) return null;
+    const { session_id } = await loadAction(this.#services, request.id);
+    return await passElsewhere<T>(ledger, session_id, attempt, request);
   }
 
   async #requireHere(id: string, attempt: string): Promise<void> {

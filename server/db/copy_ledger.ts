@@ -3,6 +3,7 @@ import { GateError } from "../errors.ts";
 import type { LedgerDatabase } from "./database.ts";
 import type { Row, Statement, Value } from "./ledger.ts";
 import { MACHINES } from "./machines.ts";
+import { PASSED } from "./passing.ts";
 import { PLACEMENT } from "./placement.ts";
 import { REBUILT } from "./projections.ts";
 
@@ -82,7 +83,7 @@ async function schemaOf(
   const rows = await source.all(
     `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL
       AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'libsql_%'
-      AND name NOT IN ('${PLACEMENT}', '${MACHINES}') ORDER BY rowid`,
+      AND name NOT IN ('${PLACEMENT}', '${MACHINES}', '${PASSED}') ORDER BY rowid`,
   );
   const names = rows.filter(({ type }) => type === "table").map(({ name }) => String(name));
   const own = rows.filter(({ name }) => !isShadow(String(name), names));

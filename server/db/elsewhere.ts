@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
-import { GateError } from "../errors.ts";
+import { ERROR_STATUS, type ErrorCode, GateError } from "../errors.ts";
 import type { Ledger } from "./ledger.ts";
 import { ownSessions, SHOWN_NAME } from "./machines.ts";
 
 /** The machine of each session that was asked for; it never changes. */
-const known = new WeakMap<Ledger, LRUCache<string, { name: string; is_own: boolean }>>();
+const known = new WeakMap<Ledger, LRUCache<string, Found>>();
 const MOST_KNOWN = 1_000;
 
 /**
@@ -12,13 +12,8 @@ const MOST_KNOWN = 1_000;
  * Its files and processes are there.
  */
 export async function elsewhere(ledger: Ledger, session_id: string): Promise<string | null> {
-  if (ledger.machine === null) return null;
-  const sessions = known.get(ledger) ?? new LRUCache({ max: MOST_KNOWN });
-  known.set(ledger, sessions);
-  const found = sessions.get(session_id) ?? await findMachineOf(ledger, session_id);
-  if (found === null) return null;
-  sessions.set(session_id, found);
-  return found.is_own ? null : found.name;
+  const machine = await machineOf(ledger, session_id);
+  return machine === null || machine.is_own ? null : machine.name;
 }
 
 /** @throws GateError `conflict` for a session of another machine */
@@ -28,16 +23,80 @@ export async function requireHere(
   attempt: string,
 ): Promise<void> {
   const machine = await elsewhere(ledger, session_id);
-  if (machine === null) return;
-  const message = `Cannot ${attempt}: its agent works on another machine, ${machine}; do it there`;
-  throw new GateError("conflict", message, { fields: { machine } });
+  if (machine !== null) throw away(attempt, machine, "do it there");
+}
+
+/** A request of a person about a session or an action of it. */
+export interface Request {
+  verb: "approve" | "approve_with_edit" | "rollback" | "replay" | "rollback_session";
+  id: string;
+  input: unknown;
+  caller: { member_id: string | null; proof: unknown };
+}
+
+/**
+ * Passes a request about a session of another machine to that one, which has its files and rules.
+ * Returns what that machine answers; null for a session of this one. @throws GateError `conflict` while
+ * that machine is away, or as that one refuses it
+ */
+export async function passElsewhere<T>(
+  ledger: Ledger,
+  session_id: string,
+  attempt: string,
+  { verb, id, input, caller: { member_id, proof } }: Request,
+): Promise<{ body: T } | null> {
+  const machine = await machineOf(ledger, session_id);
+  if (machine === null || machine.is_own) return null;
+  const { name } = machine;
+  const now = (await ledger.listMachines()).find((one) => one.id === machine.id);
+  if (!now) throw away(attempt, name, "that one does not share the ledger any more");
+  if (!now.is_connected) throw away(attempt, name, `it is not connected; ${START_THERE}`);
+  if (now.schema < PASSING_SINCE) {
+    throw away(attempt, name, `it runs gate ${now.version}; do it there, or update gate there`);
+  }
+  const passed = await ledger.pass(machine.id, { verb, id, input, member_id, proof });
+  if ("failed" in passed) {
+    const why = passed.failed === "not taken"
+      ? `it does not answer, and nothing was done; ${START_THERE}`
+      : "it took the request and has not answered; look at the action before you try again";
+    throw away(attempt, name, why);
+  }
+  // The answer is about commits that were heard of before it is given.
+  await ledger.sync();
+  const { answer } = passed;
+  if ("body" in answer) return { body: answer.body as T };
+  const { code, message, fields } = answer.refused;
+  const known = code in ERROR_STATUS ? code as ErrorCode : "internal";
+  throw new GateError(known, message, { fields: { ...fields, machine: name } });
+}
+
+const START_THERE = "start gate there (gate daemon start) and try again";
+
+/** The schema of the first release that carries out requests of other machines. */
+const PASSING_SINCE = 24;
+
+function away(attempt: string, machine: string, next: string): GateError {
+  const message = `Cannot ${attempt}: its agent works on another machine, ${machine}; ${next}`;
+  return new GateError("conflict", message, { fields: { machine } });
+}
+
+interface Found {
+  id: string;
+  name: string;
+  is_own: boolean;
 }
 
 /** The machine of a session, where several share the ledger; null for an unknown session. */
-async function findMachineOf(
-  ledger: Ledger,
-  session_id: string,
-): Promise<{ id: string; name: string; is_own: boolean } | null> {
+async function machineOf(ledger: Ledger, session_id: string): Promise<Found | null> {
+  if (ledger.machine === null) return null;
+  const sessions = known.get(ledger) ?? new LRUCache({ max: MOST_KNOWN });
+  known.set(ledger, sessions);
+  const found = sessions.get(session_id) ?? await findMachineOf(ledger, session_id);
+  if (found !== null) sessions.set(session_id, found);
+  return found;
+}
+
+async function findMachineOf(ledger: Ledger, session_id: string): Promise<Found | null> {
   const [row] = await ledger.all(
     `SELECT machines.id, ${SHOWN_NAME} AS name, (true${ownSessions(ledger)}) AS is_own FROM sessions
       JOIN machines ON machines.id =

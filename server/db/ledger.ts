@@ -69,6 +69,11 @@ export interface SharingMachine extends MachineName {
   seen_seq: number;
 }
 
+/** The answer of another machine to a request that was passed to it. */
+export type PassedAnswer =
+  | { body: unknown }
+  | { refused: { code: string; message: string; fields: Record<string, unknown> } };
+
 /**
  * One project's database. All changes of this process go through one queue. On a server other machines
  * may use it too.
@@ -105,5 +110,13 @@ export interface Ledger {
   sync(): Promise<void>;
   /** The machines that share the ledger; empty for a ledger of this home alone. */
   listMachines(): Promise<SharingMachine[]>;
+  /**
+   * Passes a request to another machine that shares the ledger, which carries it out at most once.
+   * Tells "not taken" if it never will, "not answered" if nobody knows. @throws GateError `unavailable`
+   */
+  pass(
+    machine_id: string,
+    request: unknown,
+  ): Promise<{ answer: PassedAnswer } | { failed: "not taken" | "not answered" }>;
   close(): Promise<void>;
 }

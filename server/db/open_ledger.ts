@@ -14,6 +14,7 @@ import type {
   Machine,
   MachineName,
   NewEvent,
+  PassedAnswer,
   Row,
   SharingMachine,
   Statement,
@@ -23,6 +24,7 @@ import { LEDGER_MIGRATIONS } from "./ledger_migrations.ts";
 import { findMachine, hasMachines, listMachines, noteGone, stamped } from "./machines.ts";
 import { migrate, type Migration, requireNoNewer } from "./migrate.ts";
 import { Mirror } from "./mirror.ts";
+import { type Passed, Passing } from "./passing.ts";
 import { type OwnerLock, takeOwnership } from "./owner.ts";
 import {
   guardCopy,
@@ -73,6 +75,8 @@ export interface LedgerOptions {
   isWaiting?: () => boolean;
   /** Receives the events that other machines have committed, before they are published. */
   hear?: (events: readonly AuditEvent[]) => void;
+  /** Carries out a request that another machine passes on. It must not throw. */
+  serve?: (request: unknown) => Promise<PassedAnswer>;
   /** The schema of this release; only tests give another. */
   migrations?: Migration[];
   /** Called when the server of the ledger stops answering: the ledger must be closed. */
@@ -186,6 +190,7 @@ class OwnedLedger implements Ledger {
   readonly #mirror: Mirror | null;
   /** Where several machines may commit. */
   readonly #tail: Tail | null;
+  readonly #passing: Passing | null;
 
   constructor(
     database: LedgerDatabase,
@@ -213,13 +218,19 @@ class OwnedLedger implements Ledger {
       // A block is many rows: too much to read over a network.
       ...!database.is_remote && { idle: () => noteNextBlock({ project_id, all, exclusive }) },
     });
-    this.#tail = machine !== null && database.is_remote
+    const machine_id = machine !== null && database.is_remote ? machine.id : null;
+    const { isWaiting = () => false, serve } = options;
+    const passing = this.#passing = machine_id !== null && serve
+      ? new Passing({ database, machine_id, serve })
+      : null;
+    this.#tail = machine_id !== null
       ? new Tail({
         database,
         project_id: options.project_id,
-        machine_id: machine.id,
+        machine_id,
         after: head.seq,
-        isWaiting: options.isWaiting ?? (() => false),
+        isWaiting: () => isWaiting() || passing?.isHot === true,
+        takeRequests: async () => await passing?.takeAll(),
         deliver: (events, others) => this.#deliver(events, others),
       })
       : null;
@@ -281,6 +292,11 @@ class OwnedLedger implements Ledger {
 
   async listMachines(): Promise<SharingMachine[]> {
     return this.#tail ? await listMachines(this.#database) : [];
+  }
+
+  async pass(machine_id: string, request: unknown): Promise<Passed> {
+    if (!this.#passing) throw new Error("no other machine shares the ledger");
+    return await this.#passing.pass(machine_id, request);
   }
 
   async sync(): Promise<void> {

@@ -7,6 +7,7 @@ import { readSmallFile, writeWhole } from "../runtime/small_file.ts";
 import type { LedgerDatabase } from "./database.ts";
 import type { Machine, MachineName, Statement } from "./ledger.ts";
 import { addFirstMachine, findMachine, MACHINES, nameOpening, noteOpened } from "./machines.ts";
+import { CREATE_PASSED } from "./passing.ts";
 import { CAN_USE, newerError, schemaOf } from "./migrate.ts";
 import type { ServerDatabase } from "./server_database.ts";
 
@@ -150,6 +151,7 @@ export async function takeCopy(
   const opened_by = nameOpening(schema);
   await database.batch([
     ...addFirstMachine(own, at),
+    CREATE_PASSED,
     noteOpened(own, opened_by),
     // The release before the sharing looks here alone.
     {

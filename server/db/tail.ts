@@ -23,6 +23,8 @@ export interface TailOptions {
   after: number;
   /** Whether somebody waits for an event. */
   isWaiting: () => boolean;
+  /** Takes the requests that other machines pass to this one. */
+  takeRequests: () => Promise<void>;
   /** Receives all events in the order of the chain; `others` are those of other machines. */
   deliver: (events: readonly AuditEvent[], others: readonly AuditEvent[]) => Promise<void>;
 }
@@ -87,6 +89,7 @@ export class Tail {
     this.#isAsking = true;
     try {
       await this.catchUp();
+      if (this.#hasOthers) await this.#options.takeRequests();
       if (now - this.#seen_at >= SEEN_MS) await this.#tellSeen(now);
     } catch {
       // A server that does not answer closes the ledger, which says so.

@@ -57,7 +57,15 @@ import type { Team } from "../team/team.ts";
 import { consultGrants } from "../trials/consult.ts";
 import { previewGrants } from "../trials/preview.ts";
 import { listWaiting } from "../trials/waiting.ts";
+import { servePassed } from "./serve_passed.ts";
 import { countPending, hasJoined, isUnfinished } from "./store.ts";
+
+/** The answer to a request of another machine before this one has recovered its actions. */
+const STILL_OPENING = {
+  code: "unavailable",
+  message: "Cannot answer: the machine of the agent is opening the ledger; try again",
+  fields: {},
+};
 
 /** How long after a failure a change of the proof on another machine is read again. */
 const FOLLOW_AGAIN_MS = 1_000;
@@ -246,6 +254,8 @@ export class Project {
       own: options.own,
       isWaiting: () => opened?.actions.isWaiting ?? false,
       hear: (events) => opened?.hear(events),
+      serve: async (request) =>
+        opened ? await servePassed(opened, request, environment.log) : { refused: STILL_OPENING },
     });
     blocks = new Blocks({ ledger, environment, proofs: options.proofs });
     try {

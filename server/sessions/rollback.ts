@@ -44,6 +44,9 @@ export async function rollbackSession(
   input: SessionRollbackInput & { action_ids?: string[] },
   caller: Caller,
 ): Promise<SessionRollbackResult> {
+  const request = { verb: "rollback_session", id: session_id, input, caller } as const;
+  const passed = await actions.passSession<SessionRollbackResult>(request);
+  if (passed) return passed.body;
   return await actions.rollbackTogether(session_id, caller, async (context) => {
     const { services } = context;
     await sessions.get(session_id);

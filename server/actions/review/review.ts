@@ -36,7 +36,7 @@ import { requireConfirmed } from "./confirmation.ts";
 import { closing } from "./notices.ts";
 import { requireOpenable } from "./openable.ts";
 import { planOnBase } from "./rebase.ts";
-import { elsewhere, requireHere } from "../../db/elsewhere.ts";
+import { elsewhere } from "../../db/elsewhere.ts";
 import { isWhole } from "./approval.ts";
 import { recheck } from "./recheck.ts";
 import { type Ballot, ballotOf, decides, recordVote, rejection, voteEvent } from "./voting.ts";
@@ -58,8 +58,9 @@ export async function approve(
   const { services } = context;
   await services.team.requireDecider(caller, "approve the action");
   const row = await loadPending(context, id, "approve", input.expected_digest);
-  const machine = await elsewhere(services.ledger, row.session_id);
-  if (machine !== null) return await approveElsewhere(context, row, { input, caller, machine });
+  if (await elsewhere(services.ledger, row.session_id) !== null) {
+    return await approveElsewhere(context, row, { input, caller });
+  }
   if (input.permit !== undefined) requirePermittable(row, input);
   if (input.open !== undefined) await requireOpenable(services, row, input, input.open);
   if (asksEachTime(row.tool) && input.remember !== undefined) {
@@ -90,14 +91,9 @@ export async function approve(
 async function approveElsewhere(
   context: ActionContext,
   row: ActionRow,
-  { input, caller, machine }: { input: ApproveInput; caller: Caller; machine: string },
+  { input, caller }: { input: ApproveInput; caller: Caller },
 ): Promise<ActionRow> {
   const { services } = context;
-  const more = (["remember", "permit", "open", "base_sha256"] as const)
-    .find((name) => input[name] !== undefined);
-  if (more !== undefined) {
-    throw notPossible(row, "approve", `"${more}" is only possible on its own machine, ${machine}`);
-  }
   if (!row.plan || !isWhole(row, row.plan)) {
     throw notPossible(row, "approve", "its plan was changed in the ledger; reject it");
   }
@@ -134,7 +130,6 @@ export async function approveWithEdit(
   const { services } = context;
   await services.team.requireDecider(caller, "approve the action");
   const row = await loadPending(context, id, "approve", input.expected_digest);
-  await requireHere(services.ledger, row.session_id, "edit the action");
   const ballot = await ballotOf(context, row, caller);
   if (ballot === "voted") {
     const next = "reject it, or let another member edit it";

@@ -86,6 +86,33 @@ test("a proof on one machine is verified on the other, by the keys of the ledger
   expect(joined.map(({ data }) => Boolean(data.proof))).toEqual([false, true]);
 });
 
+test("a rollback, an edit and a remembered approval from another machine need the proof of that person", async () => {
+  const { person, first, second } = await stage();
+  const send = sendTo(second);
+  const { body: held } = await write(first, "held/a.txt");
+  const edit = `/api/actions/${held.id}/approve-with-edit?project=test`;
+  const forged = await prove(send, withPassphrase(), ["POST", edit, { content: "forged" }]);
+  expect([forged.status, contentOf(first, "held/a.txt")]).toEqual([403, null]);
+  const edited = await prove(send, person, ["POST", edit, { content: "edited" }]);
+  expect(await edited.json()).toMatchObject({ edited: true, execution: "succeeded" });
+  expect(contentOf(first, "held/a.txt")).toBe("edited");
+
+  const { body: next } = await write(first, "held/b.txt");
+  const approve = `/api/actions/${next.id}/approve?project=test`;
+  const remember = { scope: "session", ttl_seconds: 600, max_uses: 5, pattern: "held/*" };
+  expect((await prove(send, person, ["POST", approve, { remember }])).status).toBe(200);
+  expect((await write(first, "held/c.txt")).body).toMatchObject({ execution: "succeeded" });
+
+  const rollback = `/api/actions/${held.id}/rollback?project=test`;
+  const unproven = await ask(second, "POST", `/api/actions/${held.id}/rollback`, {});
+  expect(unproven).toMatchObject({ status: 403, body: { code: "proof_required" } });
+  expect((await prove(send, person, ["POST", rollback])).status).toBe(200);
+  expect(contentOf(first, "held/a.txt")).toBe(null);
+  for (const gate of [first, second]) {
+    expect((await ask(gate, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
+  }
+});
+
 test("an approval without a proof, which another program wrote, is not executed", async () => {
   const { first, second } = await stage();
   const { body: held } = await write(first, "held/a.txt");
@@ -140,7 +167,7 @@ test("a home with a key of its own cannot join, and keeps its ledger", async () 
   const refused = await ask(other, "PUT", JOIN);
   expect([refused.status, refused.body.detail]).toEqual([
     409,
-    expect.stringContaining("this home has keys of its own"),
+    expect.stringMatching(/this home has keys of its own.*--fresh-home/),
   ]);
   const folder = join(other.home, "projects", "test");
   expect(() => readFileSync(join(folder, "server.json"))).toThrow(/ENOENT/);
