@@ -1,15 +1,16 @@
 import { Command } from "@commander-js/extra-typings";
-import { type Client, unwrap } from "../../server/client.ts";
+import { type Client, ProblemError, unwrap } from "../../server/client.ts";
 import type { MovedLedger, SharingMachine, StorageView } from "../../server/projects/schema.ts";
 import { acceptChanges, openChanges, showChange } from "../config/accept.ts";
-import { connect, scopedClient } from "../daemon/connect.ts";
-import { CliError } from "../errors.ts";
+import { connect, type Connection, scopedClient } from "../daemon/connect.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { beginFreshHome } from "../hub/fresh_home.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
 import { chooseProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
-import { openReview } from "../proof/prover.ts";
+import { openReview, Prover } from "../proof/prover.ts";
 import { paint, print, printJson, say, table } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { writeHeads } from "../witness/memory.ts";
@@ -33,17 +34,30 @@ export function createCommand(io: Io) {
     .description("Move a project's ledger to the server of the global config.")
     .option("--project <id>", "the project (default: the project of this folder)")
     .option("--shared", "use the ledger that other machines have there; this one is set aside")
+    .option("--fresh-home", "with --shared: put a home that has keys of its own aside first")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON")
     .addHelpText("after", JOIN_HELP)
-    .action(async ({ project, shared, json, passphraseStdin }) => {
-      const connection = await openReview(io, { passphraseStdin });
+    .action(async ({ project, shared, freshHome, json, passphraseStdin }) => {
+      if (freshHome && !shared) {
+        throw new CliError("Cannot use --fresh-home: it is only for --shared", {
+          next: "gate hub join --shared --fresh-home",
+          exit: EXIT.usage,
+        });
+      }
+      const prover = new Prover(io, { passphraseStdin });
+      const reconnect = () => openReview(io, { prover });
+      const connection = await reconnect();
       const { client } = connection;
       const id = await chooseProject(io, client, project);
       announceMove(io, id, "to", await unwrap(client.api.hub.storage.$get()));
-      const moved = shared
-        ? await joinShared(io, scopedClient(connection, id), { id, json })
-        : await unwrap(client.api.hub.projects[":id"].server.$put({ param: { id }, query: {} }));
+      const join = (by: Connection) => joinShared(io, scopedClient(by, id), { id, json });
+      const moved = !shared
+        ? await unwrap(client.api.hub.projects[":id"].server.$put({ param: { id }, query: {} }))
+        : await join(connection).catch(async (error) => {
+          if (!freshHome || !hasOwnKeys(error)) throw error;
+          return await join(await beginFreshHome(io, client, reconnect));
+        });
       conclude(io, moved, json);
     });
   hub.command("leave")
@@ -62,6 +76,11 @@ export function createCommand(io: Io) {
       conclude(io, moved, json);
     });
   return hub;
+}
+
+/** Whether the daemon refuses to join because this home has other keys than the ledger. */
+function hasOwnKeys(error: unknown): boolean {
+  return error instanceof ProblemError && error.problem["keys"] === "own";
 }
 
 /**
@@ -96,10 +115,13 @@ async function joinShared(
 
 const JOIN_HELP = `
 With --shared the home takes over the keys of the other machines, so it must have none of its own.
-On the joining machine, begin with an empty home (GATE_HOME, or the old one moved away):
+A new home, on the joining machine:
   1. gate global-config init and gate global-config edit, before the daemon's first start
   2. gate init in the project, without gate proof set
   3. gate hub join --shared with the passphrase of the other machines; it also accepts the configs
+A home with keys of its own: gate hub join --shared --fresh-home. It moves the whole home aside,
+begins an empty one with the same global config and projects, and joins. Nothing is deleted; the
+other projects begin with empty ledgers, and team and routes stay in the old home.
 ${examples("gate hub join", "gate hub join --shared --project web")}`;
 
 const HELP = `

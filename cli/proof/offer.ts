@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { configuredProof } from "../../server/config/approvals.ts";
+import { configuredProof, namesServer } from "../../server/config/approvals.ts";
 import { findDaemon } from "../daemon/find.ts";
 import { CliError } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
@@ -17,6 +17,7 @@ import { readProof } from "./prover.ts";
  */
 export async function offerPassphrase(io: Io, { asks }: { asks: boolean }): Promise<void> {
   if (!await isMissing(io)) return;
+  if (namesServer(placeOf(io).home)) return say(io, `  ${JOIN_STEP}`);
   if (!asks || !isInteractive(io)) return say(io, `  ${NEXT_STEP}`);
   const question = "Set a passphrase for approvals now? Nothing can be approved without a proof.";
   if (!await isConfirmed(io, question, true)) return say(io, `Skipped. ${NEXT_STEP}`);
@@ -35,6 +36,10 @@ export async function remindOfProof(io: Io): Promise<void> {
 }
 
 const NEXT_STEP = "Next: gate proof set, because nothing can be approved without a proof";
+
+/** A key that is set before the home joins other machines would keep it from joining. */
+const JOIN_STEP = "Next: gate hub join --shared if other machines share this project, because " +
+  "their passphrase holds here then; else gate proof set";
 
 /** Whether nothing decides yet. A stopped daemon with data may have a proof, so nobody is asked. */
 async function isMissing(io: Io): Promise<boolean> {

@@ -17,6 +17,15 @@ export function configuredConfirmation(home: string): "high" | "critical" | null
   return approvalsOf(home)?.type_to_confirm ?? null;
 }
 
+/** Whether the global config, accepted or not, names a server for the ledgers. */
+export function namesServer(home: string): boolean {
+  return configOf(home)?.storage !== undefined;
+}
+
 function approvalsOf(home: string): GlobalConfig["approvals"] {
-  return loadConfig(join(home, "config.json"), GlobalConfig).value?.approvals;
+  return configOf(home)?.approvals;
+}
+
+function configOf(home: string): GlobalConfig | null {
+  return loadConfig(join(home, "config.json"), GlobalConfig).value;
 }

@@ -203,12 +203,14 @@ export class HomeChanges {
    */
   async adopt(values: readonly unknown[]): Promise<boolean> {
     const relation = compareHistories(values as ProofChange[], this.#changes);
-    const cannot = (why: string) => new GateError("conflict", `Cannot join the ledger: ${why}`);
+    const cannot = (why: string, fields = {}) =>
+      new GateError("conflict", `Cannot join the ledger: ${why}`, { fields });
     const isOther = relation === "other" || (relation === "shorter" && values.length === 0);
     if (isOther || this.#damage !== null || this.#unknown.size > 0) {
       const why =
         "this home has keys of its own, and a joining home takes over those of the others";
-      throw cannot(`${why}; join with an empty home, as gate hub join --help describes`);
+      const next = "run gate hub join --shared --fresh-home, which puts this home aside first";
+      throw cannot(`${why}; ${next}`, { keys: "own" });
     }
     if (relation !== "longer") return false;
     const { changes, fault } = await readHistory(values);

@@ -80,9 +80,53 @@ test("a home without keys joins a shared ledger with one command and one passphr
   expect((await second.run(joinShared)).stderr).toContain("try: gate config accept");
 
   const third = await open();
+  expect((await third.good("init", "--yes")).stderr).toContain(
+    "Next: gate hub join --shared if other machines share this project",
+  );
   const joined = await third.run(joinShared);
   expect(joined).toMatchObject({ code: 0, stdout: expect.stringMatching(/shared with/) });
   expect(joined.stderr).toContain("Prove these configs with one of them");
   expect(joined.stdout).toMatch(/storage.*\(waits\)/);
   expect((await third.good("audit", "verify")).stdout).toContain("✓ web");
+});
+
+test("a home with keys of its own is put aside by one command and joins", async () => {
+  const server = await startSqlServer(createTempFolder("sqld"));
+  const open = async (passphrase: string) => {
+    const gated = await openGatedProject("none", { storage: { url: server.url } });
+    onTestFinished(() => gated.close());
+    const run = (args: string[], input = `${passphrase}\n`) =>
+      gated.terminal.run([...args, "--passphrase-stdin"], { input });
+    for (const args of [["proof", "set"], ["config", "accept"]]) {
+      expect(await run(args), args.join(" ")).toMatchObject({ code: 0 });
+    }
+    return { ...gated, run, home: join(gated.terminal.folder, ".gate") };
+  };
+  const first = await open("correct horse battery");
+  expect(await first.run(["hub", "join"])).toMatchObject({ code: 0 });
+
+  const second = await open("another long passphrase");
+  const usage = await second.terminal.run(["hub", "join", "--fresh-home"]);
+  expect(usage).toMatchObject({ code: 64, stderr: expect.stringContaining("only for --shared") });
+  const shared = ["hub", "join", "--shared"];
+  const refused = await second.run(shared);
+  expect(refused).toMatchObject({ code: 1 });
+  expect(refused.stderr).toContain("try: gate hub join --shared --fresh-home");
+
+  const held = await second.write("notes.md", "one\n");
+  const busy = await second.run([...shared, "--fresh-home"], "correct horse battery\n");
+  expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("unfinished actions") });
+  await second.good("reject", held.id, "--reason", "no");
+  const before = readFileSync(join(second.home, "gate.db"));
+
+  const joined = await second.run([...shared, "--fresh-home"], "correct horse battery\n");
+  expect(joined, joined.stderr).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/shared with/),
+  });
+  const [, aside] = /This home is at (\S+) now/.exec(joined.stderr)!;
+  expect(readFileSync(join(aside!, "gate.db")).length).toBeGreaterThanOrEqual(before.length);
+  expect(existsSync(join(aside!, "projects", "web", "ledger.db"))).toBe(true);
+  expect((await second.good("audit", "verify")).stdout).toContain("✓ web");
+  expect(await second.write("src/a.txt", "joined\n")).toMatchObject({ status: "pending" });
 });
