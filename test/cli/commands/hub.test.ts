@@ -128,5 +128,7 @@ test("a home with keys of its own is put aside by one command and joins", async 
   expect(readFileSync(join(aside!, "gate.db")).length).toBeGreaterThanOrEqual(before.length);
   expect(existsSync(join(aside!, "projects", "web", "ledger.db"))).toBe(true);
   expect((await second.good("audit", "verify")).stdout).toContain("✓ web");
-  expect(await second.write("src/a.txt", "joined\n")).toMatchObject({ status: "pending" });
+  expect(await second.write("src/a.txt", "joined\n")).toMatchObject({
+    execution: "succeeded",
+  });
 });
