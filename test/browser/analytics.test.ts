@@ -191,6 +191,7 @@ test("the last hour is shown by minutes, and a drag over them shows only these",
   await page.getByRole("link", { name: /^1\s*Approved by a person/ }).click();
   await listed(page, 1);
   await page.goBack();
+  await until("the minutes are shown again", async () => await columns.count() === 15);
   const before = page.url();
   await page.keyboard.press("[");
   await page.waitForURL((url) => url.href !== before);

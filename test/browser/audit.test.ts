@@ -155,7 +155,7 @@ test("an export that is refused says why, and one that is stopped leaves nothing
 test("all projects have a row each, which verifies its own chain", async () => {
   const page = await stage.page("/audit");
   const row = page.getByRole("listitem", { name: "my-app" });
-  await row.getByRole("button", { name: "Verify" }).click();
+  await row.getByRole("button", { name: /^Verify / }).click();
   await row.getByText("Whole", { exact: true }).waitFor();
   await row.getByRole("link", { name: "my-app" }).click();
   await page.waitForURL(/project=my-app/);

@@ -80,7 +80,7 @@ test("buttons write an agent host's entry and its hooks, once each, by keyboard"
   await hooks.getByRole("button", { name: "Install the hooks" }).click();
   await hooks.waitFor({ state: "detached" });
   expect(existsSync(join(user, ".cursor", "hooks.json"))).toBe(true);
-  await region.getByText(/lines without a finding/).click();
+  await region.getByText(/checks? found nothing/).click();
   await region.getByText("Cursor asks before its own tools").waitFor();
 });
 

@@ -36,7 +36,11 @@ test("a session is named by its branch or its first action, with what became of 
   await named.getByText("fix/login").waitFor();
   await named.getByText("Write free/a.ts").waitFor();
   await named.getByRole("img", { name: "1 allowed, 1 blocked" }).waitFor();
-  expect(await named.locator(".outcomes rect").count()).toBe(2);
+  // Each outcome has a shape of its own, so that its colour is not the only sign.
+  const shapes = await named.locator(".outcomes path").evaluateAll((marks) =>
+    marks.map((mark) => mark.getAttribute("d")!.replace(/^M\d+/, ""))
+  );
+  expect(shapes).toEqual([" 7h2V12h-2z", " 0h2V12h-2z"]);
   const everyday = row(ids["everyday"]!);
   await everyday.getByText("Run echo <img").waitFor();
   expect(await everyday.getByText("main", { exact: true }).count()).toBe(0);

@@ -83,7 +83,7 @@ function StepView({ step, detail }: { step: Step; detail: ActionDetail }) {
     <Entry look={lookOf(step, detail)} reason={reason}>
       <p class="quiet small timeline-meta">
         <Text value={actorOf(step)} />
-        <Ago at={step.at} />
+        <Ago at={step.at} said />
         <span title={`${exactOf(step.at)}, event ${step.seq} of the audit log`}>
           audit #{step.seq}
         </span>

@@ -114,7 +114,7 @@ function Explained({ state: { check, events } }: { state: AuditState }) {
   if (events === 0) {
     return <p class="quiet">The first action of an agent writes the first event.</p>;
   }
-  if (check === null) return null;
+  if (check === null) return <p class="quiet">{count(events, "event")}</p>;
   if (check.finished_at === null) {
     return (
       <p class="audit-progress">
@@ -224,7 +224,6 @@ function ChainRow({ project, name }: { project: string; name: string }) {
             <Text value={name} />
           </a>
         </h2>
-        {value && value.events > 0 && <p class="quiet">{count(value.events, "event")}</p>}
         {problem !== null && <Text as="p" class="tone-danger" value={problem} />}
         {value && <Verdict state={value} />}
       </div>

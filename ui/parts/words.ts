@@ -179,15 +179,7 @@ export function spanOf(seconds: number): string {
 
 /** An exact date and time in the local time zone, with its name. */
 export function exactOf(at: string): string {
-  return new Date(at).toLocaleString(undefined, {
-    year: "numeric",
-    month: "short",
-    day: "numeric",
-    hour: "numeric",
-    minute: "2-digit",
-    second: "2-digit",
-    timeZoneName: "short",
-  });
+  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
 }
 
 /** A duration: "12 ms", "1.2 s", "3 min". */

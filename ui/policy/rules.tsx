@@ -156,7 +156,7 @@ function RuleRow({ rule, hit, mark }: RowProps) {
         )}
         {hit && (
           <span>
-            last <Ago at={hit.last_hit_at} said />
+            last used <Ago at={hit.last_hit_at} said />
           </span>
         )}
         {hit && hit.overruled > 0 && <span>{number(hit.overruled)} overruled</span>}

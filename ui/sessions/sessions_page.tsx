@@ -138,7 +138,7 @@ function SessionsTable({ items, several }: { items: ListedSession[]; several: bo
           {several && <th scope="col" class="cell-project">Project</th>}
           <th scope="col" class="cell-agent">Agent</th>
           <th scope="col" class="cell-time cell-started">Started</th>
-          <th scope="col" class="cell-time">Seen</th>
+          <th scope="col" class="cell-time">Last seen</th>
         </tr>
       </thead>
       <tbody>

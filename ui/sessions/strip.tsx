@@ -1,16 +1,18 @@
 import type { ActionOutcome } from "../../server/sessions/schema.ts";
 import { number } from "../parts/words.ts";
 
-/** The word for each outcome, and the height of its mark: what needs a look stands out. */
-const OUTCOMES: Record<ActionOutcome, { word: string; height: number }> = {
-  allowed: { word: "allowed", height: 5 },
-  approved: { word: "approved", height: 8 },
-  unused: { word: "expired or cancelled", height: 3 },
-  held: { word: "held", height: 12 },
-  failed: { word: "failed", height: 12 },
-  rejected: { word: "rejected", height: 12 },
-  blocked: { word: "blocked", height: 12 },
-  rolled_back: { word: "rolled back", height: 8 },
+type Part = readonly [from: number, to: number];
+
+/** The word and the mark of each outcome, from its top: what needs a look stands out by its shape too. */
+const OUTCOMES: Record<ActionOutcome, { word: string; parts: readonly Part[] }> = {
+  allowed: { word: "allowed", parts: [[7, 12]] },
+  approved: { word: "approved", parts: [[4, 12]] },
+  unused: { word: "expired or cancelled", parts: [[9, 12]] },
+  held: { word: "held", parts: [[0, 5]] },
+  failed: { word: "failed", parts: [[0, 8], [10, 12]] },
+  rejected: { word: "rejected", parts: [[0, 5], [7, 12]] },
+  blocked: { word: "blocked", parts: [[0, 12]] },
+  rolled_back: { word: "rolled back", parts: [[4, 7], [9, 12]] },
 };
 
 const WIDTH = 3;
@@ -31,19 +33,15 @@ export function Strip({ outcomes }: { outcomes: readonly ActionOutcome[] }) {
       aria-label={words}
     >
       <title>{words}</title>
-      {outcomes.map((outcome, at) => {
-        const { height } = OUTCOMES[outcome];
-        return (
-          <rect
-            key={at}
-            class={`mark-${outcome}`}
-            x={at * WIDTH}
-            y={HEIGHT - height}
-            width={WIDTH - 1}
-            height={height}
-          />
-        );
-      })}
+      {outcomes.map((outcome, at) => (
+        <path
+          key={at}
+          class={`mark-${outcome}`}
+          d={OUTCOMES[outcome].parts.map(([from, to]) =>
+            `M${at * WIDTH} ${from}h${WIDTH - 1}V${to}h${1 - WIDTH}z`
+          ).join("")}
+        />
+      ))}
     </svg>
   );
 }

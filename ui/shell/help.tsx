@@ -32,9 +32,17 @@ export function Help({ onClose }: { onClose: () => void }) {
   );
 }
 
+/** The keys of decisions, the most used first. */
+const FIRST = ["a", "r", "e", "m", "x", "shift+a", "z", "u"];
+
 // Shortcuts with the same label share a row.
 function merged(bindings: Binding[]): [string, string[]][] {
   const rows = new Map<string, string[]>();
   for (const { label, keys } of bindings) rows.set(label, [...(rows.get(label) ?? []), keys]);
-  return [...rows];
+  return [...rows].sort(([, [a]], [, [b]]) => placeOf(a) - placeOf(b));
+}
+
+function placeOf(key: string | undefined): number {
+  const place = FIRST.indexOf(key ?? "");
+  return place < 0 ? FIRST.length : place;
 }

@@ -5,6 +5,7 @@ import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
 import { LockButton } from "../proof/lock_button.tsx";
 import { useAddress } from "../state/address.ts";
+import { loadStyles } from "../state/code.ts";
 import { connection } from "../state/events.ts";
 import { daemon } from "../state/live.ts";
 import { useHeldCount, useProject } from "../state/project.ts";
@@ -32,7 +33,10 @@ export function Sidebar({ onHelp, onPalette }: SidebarProps) {
         type="button"
         class="nav-more"
         aria-expanded={isOpen}
-        onClick={() => openAt.value = isOpen ? null : address.path}
+        onClick={async () => {
+          await loadStyles();
+          openAt.value = isOpen ? null : address.path;
+        }}
       >
         <Icon name={isOpen ? "x" : "list"} />
         {isOpen ? "Close" : "More"}

@@ -354,12 +354,12 @@ export const ROOMS: Deed[] = [
   deed(
     "Audit",
     "verify one of all chains, and show new events",
-    { "audit/chain": ["Verify"], "audit/events": ["key .", "Show …"] },
+    { "audit/chain": ["Verify …"], "audit/events": ["key .", "Show …"] },
     async (scene) => {
       const { hand, button, page } = use(scene);
       await scene.open("/audit");
       const row = page.getByRole("listitem", { name: "my-app" });
-      await hand.press(button("Verify", row));
+      await hand.press(button(/^Verify /, row));
       await row.getByText("Whole", { exact: true }).waitFor();
       await scene.stage.submit("write_file", { path: "free/early.md", content: "x" });
       await scene.open("/audit?project=my-app");
@@ -475,7 +475,7 @@ export const ROOMS: Deed[] = [
     "show more rules, check again",
     {
       "settings/rules_settings": ["Show …"],
-      "settings/doctor_settings": ["Checking | Check again", "… without a finding"],
+      "settings/doctor_settings": ["Checking | Check again", "… found nothing"],
     },
     async (scene) => {
       const { hand, button, page } = use(scene);
@@ -483,7 +483,7 @@ export const ROOMS: Deed[] = [
       await hand.press(page.locator("summary", { hasText: /^Show \d+ more rules?$/ }).first());
       const checks = scene.region("Checks");
       await hand.press(button("Check again", checks));
-      await hand.press(checks.locator("summary", { hasText: /without a finding/ }));
+      await hand.press(checks.locator("summary", { hasText: /found nothing/ }));
     },
   ),
 ];
