@@ -38,8 +38,15 @@ describe("a program that takes the port after the daemon's end", () => {
     await stage.hold("precious.ts", "const precious = true;\n");
     const page = await stage.page();
     await headline(page, "Write 1 line to src/precious.ts");
-    // The code that the card loads has come.
+    // The code that follows the card has come, the colours too.
     await page.getByText("const precious").waitFor();
+    await until("the later code has come", () =>
+      page.evaluate(() => {
+        const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+        return ["typescript", "enrol", "first_request", "read"].every((chunk) =>
+          loaded.some((name) => name.includes(`/assets/${chunk}-`))
+        );
+      }));
     const key = await page.evaluate(() => JSON.parse(localStorage.getItem("gate.key")!).key);
     const { port } = stage.gate;
     await stage.stop();
