@@ -43,7 +43,8 @@ describe("a program that takes the port after the daemon's end", () => {
     await until("the later code has come", () =>
       page.evaluate(() => {
         const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
-        return ["typescript", "enrol", "first_request", "read"].every((chunk) =>
+        const colours = ["typescript", "xml", "css", "javascript"];
+        return [...colours, "enrol", "first_request", "read"].every((chunk) =>
           loaded.some((name) => name.includes(`/assets/${chunk}-`))
         );
       }));
