@@ -13,6 +13,8 @@ import { cpuOf } from "./process_figures.ts";
 const WRITES = 150;
 const WARM_UP = 30;
 const AGENTS = 8;
+/** The time that a disk with a cache of its own needs for a sync. */
+const SLOW_SYNC_MS = 10;
 
 /**
  * Counts the pages and the syncs of an allowed 4 KiB write over MCP, which do not depend on the load,
@@ -44,17 +46,45 @@ export async function bench(): Promise<void> {
     const alone = await timed(() => writeAll(first!, 0, WRITES));
     report("one agent", alone.times);
     const used = watchProcessors({ daemon, servers: connected.map(({ pid }) => pid) });
-    const together = await timed(async () => {
-      const all = agents.map((agent, n) => writeAll(agent, n, WRITES / 3));
-      return (await Promise.all(all)).flat();
-    });
+    const together = await timed(() => writeTogether(agents));
     report("eight agents at once", together.times);
     least("eight agents against one", together.rate / alone.rate, { least: 4, unit: "x" });
     used(together.times.length);
+    await compareOnSlowDisk(world, agents);
     await Promise.all(agents.map((agent) => agent.close()));
   } finally {
     await world.close();
   }
+}
+
+/**
+ * With so slow syncs the agents wait for the disk, not for the processors. A new daemon is traced from
+ * its start, so that only its syncs are slower.
+ */
+async function compareOnSlowDisk(world: World, agents: Client[]): Promise<void> {
+  if (!hasStrace()) return console.log("  slow syncs: not measured, strace is not installed");
+  await world.run(["daemon", "stop"]);
+  const inject = `inject=fsync,fdatasync:delay_enter=${SLOW_SYNC_MS * 1_000}`;
+  const tracing = ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", inject];
+  const daemon = spawn("strace", [
+    ...tracing,
+    ...world.command(["daemon", "start", "--foreground"]),
+  ], {
+    cwd: world.project,
+    // A daemon in the background has as many.
+    env: { ...world.env, UV_THREADPOOL_SIZE: "8" },
+    stdio: "ignore",
+  });
+  const ended = new Promise((resolve) => daemon.on("close", resolve));
+  while ((await world.run(["daemon", "status"])).code !== 0) await pause(50);
+  console.log(`  with ${SLOW_SYNC_MS} ms more for each sync`);
+  await writeTogether(agents);
+  const alone = await timed(() => writeAll(agents[0]!, 0, WRITES / 3));
+  const together = await timed(() => writeTogether(agents));
+  const name = `eight against one, syncs of ${SLOW_SYNC_MS} ms`;
+  least(name, together.rate / alone.rate, { least: 4, unit: "x" });
+  await world.run(["daemon", "stop"]);
+  await ended;
 }
 
 async function timed(work: () => Promise<number[]>): Promise<{ times: number[]; rate: number }> {
@@ -99,6 +129,11 @@ async function connect(world: World) {
   return { agent, pid: transport.pid! };
 }
 
+async function writeTogether(agents: Client[]): Promise<number[]> {
+  const all = agents.map((agent, number) => writeAll(agent, number, WRITES / 3));
+  return (await Promise.all(all)).flat();
+}
+
 async function writeAll(
   agent: Client,
   number: number,
@@ -129,7 +164,7 @@ async function daemonPid(world: World): Promise<number> {
 
 /** Counts what the process syncs until the result is called; null without strace. */
 function countSyncs(pid: number): (() => Promise<number>) | null {
-  if (spawnSync("strace", ["-V"]).status !== 0) return null;
+  if (!hasStrace()) return null;
   const args = ["-f", "-qq", "-e", "trace=fsync,fdatasync", "-p", String(pid)];
   const tracer: ChildProcess = spawn("strace", args, { stdio: ["ignore", "ignore", "pipe"] });
   let text = "";
@@ -140,4 +175,8 @@ function countSyncs(pid: number): (() => Promise<number>) | null {
     await ended;
     return text.match(/f(?:data)?sync\(\d+/g)?.length ?? 0;
   };
+}
+
+function hasStrace(): boolean {
+  return spawnSync("strace", ["-V"]).status === 0;
 }
