@@ -83,6 +83,9 @@ test(
           (await other.api("GET", `/api/actions/${held.id}`)).body.execution === "succeeded",
       );
       expect(await starts(other, held.id)).toBe(1);
+      // Only its own machine has the file, so the other one passes the rollback on.
+      must(await other.run(["rollback", held.id]));
+      expect(existsSync(join(own.project, `held/${name}.txt`))).toBe(false);
     }
     for (const world of [older, newer]) {
       const { stdout } = must(await world.run(["hub", "status"]));
@@ -97,7 +100,7 @@ test(
     expect((await submit(newer, "alone.txt")).body).toMatchObject({ execution: "succeeded" });
     await verifies(newer);
   },
-  120_000,
+  240_000,
 );
 
 test(
@@ -159,7 +162,7 @@ test(
     for (const world of [older, newer]) await verifies(world);
     expect(readFileSync(join(older.project, "before.txt"), "utf8")).toBe("before.txt");
   },
-  120_000,
+  240_000,
 );
 
 /** The server has not seen any machine for long. */
