@@ -163,9 +163,12 @@ function matchProgram(stage: Stage, program: string, forbids: boolean): Match {
   return bare !== lower && matchSegment(stage.program, bare) !== "no" ? "maybe" : "no";
 }
 
-/** Whether the word sets a variable that programs read. It starts none, whatever its value is. */
+/**
+ * Whether the word sets a variable that programs read. It starts none, whatever its value is. PATH is
+ * none of them: by an unknown one each name may be any program.
+ */
 export function isVariable(word: string): boolean {
-  return /^\w+=/.test(word);
+  return /^(?!PATH=)\w+=/.test(word);
 }
 
 /** The shells that `sh` means in a rule such as `curl * | sh`. */

@@ -250,8 +250,9 @@ function judgeUnit(
     if (match === "yes" && !unit.supposed) found.push(findingOf(rule));
     else if (match !== "no" && effect !== "allow") {
       if (isPossible) possible.add(rule);
-      const unsure = { effect: "ask", reason: `${reason} (it may match)`, unsure: true } as const;
-      found.push({ ...findingOf(rule), ...unsure });
+      const may =
+        `The rule "${rule.rule.pattern}" may match a part that gate cannot tell: ${reason}`;
+      found.push({ ...findingOf(rule), effect: "ask", reason: may, unsure: true });
     }
   }
   if (unit.passive || hasMatch(found)) return found;

@@ -101,7 +101,8 @@ describe("approving and remembering", () => {
     await headline(page, "Run deploy $TARGET");
     await settled(page);
     await page.keyboard.press("m");
-    const why = "gate does not know this program, and one of its words is unknown: $…";
+    const why =
+      "gate does not know this program, and one of its words is unknown; write its value instead: $…";
     await page.getByRole("dialog").getByText(why).waitFor();
     expect(await page.getByRole("button", { name: "Approve and remember" }).count()).toBe(0);
   });

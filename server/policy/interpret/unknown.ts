@@ -58,7 +58,7 @@ const WHO = "gate does not know this program";
 function doubtUnknown(argv: readonly string[], call: Call, run: Runner): void {
   const word = argv.find((one) => isWild(one) || MOVING.test(one));
   if (word !== undefined) {
-    run.doubt(`${WHO}, and one of its words is unknown`, show(word), call);
+    run.doubt(`${WHO}, and one of its words is unknown; write its value instead`, show(word), call);
   } else if (isWild(call.stdin)) {
     run.doubt(`${WHO}, and its input is unknown`, argv[0]!, call);
   }

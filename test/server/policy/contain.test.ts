@@ -53,7 +53,6 @@ describe("under balanced, with an engine", () => {
     "git rm old.md",
     "git branch -d merged",
     'PYTHONPATH=.:"$PYTHONPATH" pytest -q',
-    'PATH="$PWD/node_modules/.bin:$PATH" tsc',
     "frob -C . -format sarif ./...",
     "git remote -v",
     "npm run dev & sleep 3; curl http://localhost:5173/",
