@@ -1,6 +1,6 @@
 import { build } from "esbuild";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -47,17 +47,31 @@ async function programOf(path: string): Promise<string[]> {
   const folder = join(ROOT, "node_modules", ".gate-test");
   mkdirSync(folder, { recursive: true });
   const outfile = join(folder, `${basename(path, ".ts")}-${process.pid}.mjs`);
-  await build({
+  writeFileSync(outfile, await bundleOf(path));
+  onTestFinished(() => rmSync(outfile, { force: true }));
+  return [outfile];
+}
+
+/** The bundles that this process has made, by the path of their program. */
+const bundles = new Map<string, Promise<string>>();
+
+function bundleOf(path: string): Promise<string> {
+  const known = bundles.get(path) ?? bundle(path);
+  bundles.set(path, known);
+  return known;
+}
+
+async function bundle(path: string): Promise<string> {
+  const { outputFiles } = await build({
     entryPoints: [path],
     bundle: true,
     platform: "node",
     format: "esm",
     packages: "external",
-    outfile,
+    write: false,
     logLevel: "error",
   });
-  onTestFinished(() => rmSync(outfile, { force: true }));
-  return [outfile];
+  return outputFiles[0]!.text;
 }
 
 async function* readLines(child: ChildProcess): AsyncGenerator<string, undefined> {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished, TestRunner } from "vitest";
 import type { AuditEvent } from "../server/evidence/schema.ts";
 import { listEvents } from "../server/audit/store.ts";
 import { LoginCodes, PageKeys } from "../server/auth/login.ts";
@@ -108,7 +108,7 @@ export async function createTestGate(options: TestGateOptions = {}): Promise<Tes
   gate.notifying = options.notifying;
   await gate.open();
   // In a hook there is no current test: whoever calls from there closes the gate itself.
-  if (expect.getState().currentTestName !== undefined) onTestFinished(() => gate.close());
+  if (TestRunner.getCurrentTest()) onTestFinished(() => gate.close());
   return gate;
 }
 
