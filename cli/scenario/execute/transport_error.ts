@@ -29,6 +29,9 @@ export function wordsOf(
 ): string {
   const known = CODES[code];
   if (known !== undefined) return known;
+  // OpenSSL and BoringSSL: `error:<number>:SSL routines:<function>:<reason>`.
+  const tls = /:SSL routines:\w+:([\w ]+)/.exec(message)?.[1];
+  if (tls !== undefined) return `TLS failed: ${tls.toLowerCase().replaceAll("_", " ")}`;
   if (!message.startsWith(PARSER)) return message;
   const mistake = message.slice(PARSER.length);
   if (mistake.startsWith("Expected HTTP/")) {

@@ -5,24 +5,34 @@ import { isObject } from "../json.ts";
 const DEPTH = 6;
 /** The most properties of an object, so that scenarios stay readable. */
 const PROPERTIES = 40;
+/** The most schemas that one sample follows: references may be circular, or double at each level. */
+const SCHEMAS = 2_000;
+
+/** One walk through a schema. */
+interface Walk {
+  resolve: (value: unknown) => Schema;
+  /** How many schemas may still be followed. */
+  left: number;
+}
 
 /**
  * A value that fits a schema: its example, constant, default or first enum value, else the smallest
  * value that its rules allow. The same schema gives the same value.
  */
-export function sampleOf(
-  schema: unknown,
-  resolve: (value: unknown) => Schema,
-  depth = 0,
-): unknown {
-  const one = resolve(schema);
+export function sampleOf(schema: unknown, resolve: (value: unknown) => Schema): unknown {
+  return sampleAt(schema, { resolve, left: SCHEMAS }, 0);
+}
+
+function sampleAt(schema: unknown, walk: Walk, depth: number): unknown {
+  if (walk.left-- <= 0) return {};
+  const one = walk.resolve(schema);
   const given = givenValue(one);
   if (given !== undefined) return given;
   const all = Array.isArray(one.allOf) ? one.allOf : [];
   const choice = [one.oneOf, one.anyOf].find((list) => Array.isArray(list) && list.length > 0);
-  if (choice && !one.properties) return sampleOf((choice as unknown[])[0], resolve, depth + 1);
-  if (all.length > 0) return mergeSamples([...all, { ...one, allOf: undefined }], resolve, depth);
-  return byType(typeOf(one), one, resolve, depth);
+  if (choice && !one.properties) return sampleAt((choice as unknown[])[0], walk, depth + 1);
+  if (all.length > 0) return mergeSamples([...all, { ...one, allOf: undefined }], walk, depth);
+  return byType(typeOf(one), one, walk, depth);
 }
 
 /** The type of a schema, or the type that its keywords imply. */
@@ -81,15 +91,15 @@ function givenValue(schema: Schema): unknown {
 function byType(
   type: string,
   schema: Schema,
-  resolve: (value: unknown) => Schema,
+  walk: Walk,
   depth: number,
 ): unknown {
   switch (type) {
     case "object":
-      return depth >= DEPTH ? {} : objectOf(schema, resolve, depth);
+      return depth >= DEPTH ? {} : objectOf(schema, walk, depth);
     case "array": {
       const least = depth >= DEPTH ? 0 : Math.min(3, Math.max(1, Number(schema.minItems) || 0));
-      return Array.from({ length: least }, () => sampleOf(schema.items, resolve, depth + 1));
+      return Array.from({ length: least }, () => sampleAt(schema.items, walk, depth + 1));
     }
     case "integer":
     case "number":
@@ -103,18 +113,18 @@ function byType(
   }
 }
 
-function objectOf(schema: Schema, resolve: (value: unknown) => Schema, depth: number) {
+function objectOf(schema: Schema, walk: Walk, depth: number) {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const names = Object.keys(properties).filter((name) => required.has(name) || depth < 2);
   const entries = names
-    .filter((name) => resolve(properties[name]).readOnly !== true)
+    .filter((name) => walk.resolve(properties[name]).readOnly !== true)
     .slice(0, PROPERTIES)
-    .map((name) => [name, usualFor(name, sampleOf(properties[name], resolve, depth + 1))]);
+    .map((name) => [name, usualFor(name, sampleAt(properties[name], walk, depth + 1))]);
   // A map without an entry is often refused.
   const { additionalProperties } = schema;
   if (Object.keys(properties).length === 0 && isObject(additionalProperties)) {
-    return { sample: sampleOf(additionalProperties, resolve, depth + 1) };
+    return { sample: sampleAt(additionalProperties, walk, depth + 1) };
   }
   return Object.fromEntries(entries);
 }
@@ -132,8 +142,8 @@ export function usualFor(name: string, value: unknown): unknown {
     : value;
 }
 
-function mergeSamples(parts: unknown[], resolve: (value: unknown) => Schema, depth: number) {
-  const samples = parts.map((part) => sampleOf(part, resolve, depth + 1)).filter(isObject);
+function mergeSamples(parts: unknown[], walk: Walk, depth: number) {
+  const samples = parts.map((part) => sampleAt(part, walk, depth + 1)).filter(isObject);
   return Object.assign({}, ...samples);
 }
 

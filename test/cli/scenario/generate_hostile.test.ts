@@ -35,6 +35,10 @@ function broken(document: unknown, turns: number[], junk: unknown): unknown {
   return copy;
 }
 
+function refTo(name: string): { $ref: string } {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
 describe("with hostile documents", () => {
   test("the generator returns valid scenarios or throws a ToolError", () => {
     const turns = fc.array(fc.nat({ max: 60 }), { minLength: 1, maxLength: 9 });
@@ -49,6 +53,32 @@ describe("with hostile documents", () => {
       }
     });
     fc.assert(property, { numRuns: 400 });
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["name each other in a circle", {
+      S0: { required: ["a", "b"], properties: { a: refTo("S0"), b: refTo("S1") } },
+      S1: { allOf: [refTo("S0"), refTo("S1")], oneOf: [refTo("S1")] },
+    }],
+    [
+      "double at each level",
+      Object.fromEntries(Array.from({ length: 40 }, (_, n) => {
+        const [x, y] = [refTo(`S${n + 1}`), refTo(`S${n + 1}`)];
+        return [`S${n}`, { allOf: [x, y], required: ["x", "y"], properties: { x, y } }];
+      })),
+    ],
+  ])("schemas that %s are read to a bounded depth", (_, schemas) => {
+    const content = { "application/json": { schema: refTo("S0") } };
+    const post = { requestBody: { content }, responses: { 200: { description: "" } } };
+    const text = JSON.stringify({
+      openapi: "3.1.0",
+      paths: { "/a": { post } },
+      components: { schemas },
+    });
+    // A walk without a bound would exceed the test time-out.
+    const scenarios = generateScenarios(operationsOf(text, "x"), { depth: "aggressive" });
+    expect(scenarios.length).toBeGreaterThan(5);
+    expect(JSON.stringify(scenarios).length).toBeLessThan(10_000_000);
   });
 
   test("readHelp() reads any text", () => {

@@ -27,6 +27,8 @@ interface Stream {
   error: string | null;
 }
 
+const MOST_ACKNOWLEDGED = 1_000;
+
 /** The client side of one HTTP/2 connection with `count` requests. */
 export class H2Connection {
   readonly #socket: Socket;
@@ -35,6 +37,7 @@ export class H2Connection {
   error: string | null = null;
   #changed: () => void = () => {};
   #pinged = false;
+  #acknowledged = 0;
   #settings: PeerSettings | null = null;
 
   constructor(socket: Socket, count: number) {
@@ -111,7 +114,12 @@ export class H2Connection {
     if (stream) handleStream(stream, frame);
   }
 
+  /** A peer that asks without reading the answers would fill the memory. */
   #acknowledge(type: number, payload: Buffer): void {
+    if (++this.#acknowledged > MOST_ACKNOWLEDGED) {
+      this.#fail("the target floods the connection with PING or SETTINGS");
+      return void this.#socket.destroy();
+    }
     this.#socket.write(encodeFrame({ type, flags: FLAG.ack, stream: 0, payload }));
   }
 
