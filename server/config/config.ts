@@ -19,6 +19,7 @@ import { OWN_PID } from "../runtime/processes.ts";
 import { ignoredNames, takesNamesBack } from "../runtime/ignored_names.ts";
 import { openRepositories } from "../runtime/tracked_files.ts";
 import { gitFolderAbove } from "../runtime/git_folder.ts";
+import { isNamedByRepository } from "../runtime/git_named.ts";
 import { listFolder, resolvePath } from "../runtime/real_path.ts";
 import { writeWhole } from "../runtime/small_file.ts";
 import type { AcceptedConfigs, Accepting, Fault } from "./accepted.ts";
@@ -174,7 +175,8 @@ export class Config {
       port,
       daemon_pid: OWN_PID,
       resolve: resolvePath,
-      git_folder: gitFolderAbove,
+      git_folder: (path: string) =>
+        gitFolderAbove(path) ?? roots.find((root) => isNamedByRepository(path, root)) ?? null,
       list: listFolder,
       read: (path: string) => projectText(path, roots),
       ignored: ignoredNames,

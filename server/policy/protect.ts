@@ -130,7 +130,7 @@ export function protectGit(path: string, { git_folder }: Surroundings): Finding[
   const reason = isHead
     ? "A file of this name makes its folder one of git's own, whose hooks and config run code"
     : git_folder?.(shown)
-    ? "Git takes hooks and config from this folder, and they run code"
+    ? "Git takes hooks, programs or settings from here, and they run code"
     : null;
   if (reason === null) return [];
   const pattern = isHead ? HEAD : ".git";

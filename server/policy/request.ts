@@ -78,7 +78,7 @@ export interface Surroundings {
   daemon_pid?: number;
   /** Looks a path up on disk. */
   resolve: (path: string) => PathFacts;
-  /** The folder around a path that git takes settings and hooks from, if any. */
+  /** The folder for which git takes settings, hooks or programs from this path, if any. */
   git_folder?: (path: string) => string | null;
   /** Lists the names in a folder; without it, nobody runs the command and globs stay unknown. */
   list?: ListFolder;

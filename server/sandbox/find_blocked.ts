@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { modulesOf } from "../runtime/git_folder.ts";
+import { namedByRepository } from "../runtime/git_named.ts";
 import type { Fate, Judge } from "./judge.ts";
 import { isUnnamed } from "./unnamed.ts";
 
@@ -104,7 +105,8 @@ function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
   // Of git's own folder, what runs code is read-only, and the rest is git's business. A command can
   // give every other folder these names, so only the name of this one keeps gate from looking in.
   if (isGit && basename(folder) === ".git") {
-    return { entries: entries.length, is_git: true, folders: [], found: gitParts(folder) };
+    const found = [...gitParts(folder), ...namedParts(dirname(folder))];
+    return { entries: entries.length, is_git: true, folders: [], found };
   }
   const folders: string[] = [];
   const found: Found[] = isGit ? gitParts(folder) : [];
@@ -157,6 +159,12 @@ const MOST_TREES = 50;
 export function partsBeside(paths: readonly string[]): Found[] {
   const own = paths.filter((path) => RUNS.includes(basename(path)));
   return [...new Set(own.map(dirname))].flatMap(ownParts);
+}
+
+/** What the settings of the repository with this working folder name in it. */
+export function namedParts(root: string): Found[] {
+  const { files, folders } = namedByRepository(root);
+  return [...files, ...folders].flatMap(keptFile);
 }
 
 function whole(path: string): Found[] {

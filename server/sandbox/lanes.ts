@@ -8,6 +8,8 @@ export interface Lane {
   action_id: string;
   /** Real paths of the folders in which it works. */
   folders: readonly string[];
+  /** In the sandbox it may also write folders outside of these, where any other command may read. */
+  writes_elsewhere?: boolean;
   /** It has ended after this time, whether it is reported or not. */
   at_most_ms: number;
   /** Whether the process that runs it is gone, although nobody reported its end. */
@@ -84,11 +86,12 @@ export class Lanes {
     this.#running.set(key, { ...lane, side }, { ttl: lane.at_most_ms });
   }
 
-  #meets({ folders, action_id }: Lane, side: Side): boolean {
+  #meets({ folders, action_id, writes_elsewhere }: Lane, side: Side): boolean {
     const others = [...this.#running.values()].filter((one) =>
       one.side === side && one.action_id !== action_id && !one.is_gone?.()
     );
     if (others.length === 0) return false;
+    if (writes_elsewhere || others.some((one) => one.writes_elsewhere)) return true;
     const own = areasOf(folders);
     return others.some((other) =>
       areasOf(other.folders).some((one) =>

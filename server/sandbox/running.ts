@@ -20,6 +20,7 @@ export interface Before {
   /** It has ended after this time, whether it is reported or not. */
   at_most_ms: number;
   folders: readonly string[];
+  writes_elsewhere: boolean;
   paths: ReadonlySet<string>;
   /** The folders that were kept as a whole. */
   whole: readonly string[];

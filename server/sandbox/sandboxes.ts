@@ -87,9 +87,10 @@ export class Sandboxes {
     this.#now = now;
     this.#running = new RunningCommands(gate_home, now);
     const running = [...this.#running.all()];
-    for (const [action_id, { folders, started_at, at_most_ms }] of running) {
+    for (const [action_id, { folders, writes_elsewhere, started_at, at_most_ms }] of running) {
       const rest = started_at + at_most_ms - now();
-      if (rest > 0) this.lanes.resume({ action_id, folders, at_most_ms: rest });
+      if (rest <= 0) continue;
+      this.lanes.resume({ action_id, folders, writes_elsewhere, at_most_ms: rest });
     }
     removePrivateFolders(gate_home, new Set(running.map(([, { session_id }]) => session_id)));
   }
@@ -108,6 +109,7 @@ export class Sandboxes {
     const { roots } = around;
     const before = (folders: readonly string[]): Before => ({
       ...{ session_id, folders, started_at: this.#now(), at_most_ms: longestRun(order.compiled) },
+      writes_elsewhere: looked.some((one) => !roots.includes(one)),
       paths: new Set(found.map(({ path }) => path)),
       whole: wholeIn(found),
       git: this.#gitStates(folders),

@@ -4,8 +4,9 @@ import { dirname, join } from "node:path";
 import type { SandboxEngine } from "../environment.ts";
 import { GateError } from "../errors.ts";
 import { gitFoldersOf } from "../runtime/git_folder.ts";
+import { isNamedByRepository } from "../runtime/git_named.ts";
 import { isWithin } from "./bubblewrap.ts";
-import { type BlockedFiles, type Found, gitParts, keptFile } from "./find_blocked.ts";
+import { type BlockedFiles, type Found, gitParts, keptFile, namedParts } from "./find_blocked.ts";
 import { homeMounts } from "./home.ts";
 import { isProtected, type Judge } from "./judge.ts";
 import { whyNotOpenable } from "./openings.ts";
@@ -154,7 +155,8 @@ function isWatched(path: string, roots: readonly string[]): boolean {
   if (/\/\.git\/(config|config\.worktree|commondir|hooks|info)$/.test(path)) {
     return roots.includes(path.replace(/\/\.git\/[^/]*$/, ""));
   }
-  return isProtected(path) && roots.includes(dirname(path));
+  return (isProtected(path) && roots.includes(dirname(path))) ||
+    roots.some((root) => isNamedByRepository(path, root));
 }
 
 /** A command can run only in a sandbox that gate cannot build. */
@@ -211,7 +213,9 @@ async function findAll(input: WallsInput, folders: readonly string[]): Promise<F
   const known = new Set(all.map(({ path }) => path));
   const linked = linkedFromHome(input.user_home, folders).filter((path) => !known.has(path))
     .flatMap((path) => keptFile(path));
-  return [...all, ...unseen, ...linked];
+  // Of a second working tree, git's own folder lies elsewhere.
+  const named = roots.flatMap(namedParts).filter(({ path }) => !known.has(path));
+  return [...all, ...unseen, ...linked, ...named];
 }
 
 function projectMounts(

@@ -102,7 +102,8 @@ export async function goBehind(
 ): Promise<void> {
   const { lanes } = services.sandboxes;
   lanes.leave(key);
-  if (await lanes.behind(key, { ...await laneOf(services, row), ...more })) return;
+  const lane = { ...await laneOf(services, row), ...await elsewhere(services, row), ...more };
+  if (await lanes.behind(key, lane)) return;
   throw refused(
     "a command outside the sandbox works in the same project, and one could deceive the other",
     "submit it again when the other command has ended",
@@ -114,6 +115,23 @@ async function laneOf({ roots, config }: ActionServices, row: ActionRow): Promis
     action_id: row.id,
     folders: roots.includes("/") ? [row.cwd ?? row.root] : roots,
     at_most_ms: longestRun((await config.inForce()).compiled),
+  };
+}
+
+/** Whether a sandboxed command may write outside its project: the policy or a person opened a folder. */
+async function elsewhere(
+  services: ActionServices,
+  row: ActionRow,
+): Promise<Pick<Lane, "writes_elsewhere">> {
+  const { home_project } = await services.sessions.get(row.session_id);
+  const { compiled } = await services.config.inForce(home_project ?? undefined);
+  const { writable } = await openedFor(services, row);
+  const folders = [...compiled.sandbox.writable, ...writable]
+    .map((folder) => folder.replace(/^~(?=\/)/, homedir()));
+  return {
+    writes_elsewhere: folders.some((folder) =>
+      !services.roots.some((root) => isWithin(folder, root))
+    ),
   };
 }
 

@@ -6,6 +6,7 @@ import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
 import { gitFoldersOf, type Modules, modulesOf } from "../../runtime/git_folder.ts";
 import { installedPlugins } from "./plugins.ts";
+import { namedByRepository } from "../../runtime/git_named.ts";
 import { namesIn } from "./folder_names.ts";
 import type { Place } from "./snapshot.ts";
 import { userGitPlaces } from "./user_git.ts";
@@ -20,6 +21,7 @@ export function placesIn(folder: string): Place[] {
   return [
     { path: join(folder, ".git"), deep: false },
     ...gitFoldersOf(folder).flatMap(gitPlaces),
+    ...namedPlaces(folder),
     // Listed by name, so that their appearance is noticed.
     ...new Set([...names, ...ALWAYS]),
   ].map((one) => typeof one === "string" ? place(join(folder, one)) : one);
@@ -47,6 +49,15 @@ function isGuarded(name: string): boolean {
 
 function place(path: string): Place {
   return { path, deep: true, skip: LIVELY };
+}
+
+/** The files and folders of a project that git's settings name. */
+function namedPlaces(folder: string): Place[] {
+  const { files, folders } = namedByRepository(folder);
+  return [
+    ...files.map((path) => ({ path, deep: false })),
+    ...folders.map((path) => ({ path, deep: true, skip: LIVELY })),
+  ];
 }
 
 /** The files in git's folder that make git run a program. */

@@ -20,6 +20,19 @@ test("proved commands stay apart from sandboxed ones of the same folders, and of
   expect(lanes.outside("7", lane("seven", "/q"))).toBe(true);
 });
 
+test("while a command may write outside its project, no proved one of any project runs", async () => {
+  const lanes = new Lanes(20);
+  expect(lanes.outside("1", lane("one", "/p"))).toBe(true);
+  const wide = { ...lane("two", "/q"), writes_elsewhere: true };
+  expect(await lanes.behind("2", wide)).toBe(false);
+  lanes.end("one");
+  expect(await lanes.behind("2", wide)).toBe(true);
+  expect(lanes.outside("3", lane("three", "/p"))).toBe(false);
+  expect(await lanes.behind("4", lane("four", "/p"))).toBe(true);
+  lanes.end("two");
+  expect(lanes.outside("3", lane("three", "/r"))).toBe(true);
+});
+
 test("a sandboxed command starts as soon as the last proved one ends", async () => {
   const lanes = new Lanes(30_000);
   lanes.outside("1", lane("one", "/p"));
