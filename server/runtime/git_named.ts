@@ -89,21 +89,17 @@ const READ = new LRUCache<string, Entries>({ max: 400 });
 
 /** The entries of a config, read again only after a change; none of one that git would not read. */
 function configEntries(path: string): Entries {
-  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
-  if (!stats?.isFile()) return [];
-  const key = `${path} ${stats.ino} ${stats.size} ${stats.ctimeNs}`;
-  const known = READ.get(key);
-  if (known) return known;
-  const entries = entriesOf(path);
-  READ.set(key, entries);
-  return entries;
-}
-
-function entriesOf(path: string): Entries {
   try {
-    return readGitConfig(readSmallFile(path, MOST_BYTES)) ?? [];
+    const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
+    if (!stats?.isFile()) return [];
+    const key = `${path} ${stats.ino} ${stats.size} ${stats.ctimeNs}`;
+    const known = READ.get(key);
+    if (known) return known;
+    const entries = readGitConfig(readSmallFile(path, MOST_BYTES)) ?? [];
+    READ.set(key, entries);
+    return entries;
   } catch {
-    return [];
+    return []; // a folder above it is a file, or git could not read it either
   }
 }
 

@@ -12,14 +12,16 @@ const NAMES = new RegExp(
     "\\.autoenv(\\.zsh|\\.leave)?|\\.rvmrc|\\.?mise(\\.[\\w.-]+)?\\.toml|\\.?rtx\\.toml",
     // Editors.
     "\\.(exrc|vimrc|gvimrc|nvimrc|nvim\\.lua|lvimrc)|\\.dir-locals(-2)?\\.el|.*\\.code-workspace",
+    // Agents beside those that gate registers.
+    "\\.?crush\\.json|\\.aider\\.conf\\.yml",
     // Interpreters and debuggers.
-    "\\.(Rprofile|gdbinit|lldbinit|ghci|ocamlinit|pryrc|irbrc|pdbrc|pdbrc\\.py)",
+    "\\.(Rprofile|Renviron|RData|octaverc|gnuplot|gdbinit|lldbinit|ghci|ocamlinit|pryrc|irbrc|pdbrc|pdbrc\\.py)",
   ].join("|") + ")$",
 );
 
 /** Folders of such files, and files that only their folder makes so. */
 const PLACES =
-  /\/(\.github\/hooks|\.helix|\.fleet|\.agents|\.mise|\.config\/mise|\.hg\/hgrc(-not-shared)?|\.jj\/repo\/config\.toml)$/;
+  /\/(\.github\/hooks|\.(continue|kiro|factory|trae)|\.helix|\.fleet|\.agents|\.mise|\.config\/mise|\.hg\/hgrc(-not-shared)?|\.jj\/repo\/config\.toml)$/;
 
 /** Whether a person's program loads this file, or what is in this folder, by itself. */
 export function isLoaded(path: string): boolean {

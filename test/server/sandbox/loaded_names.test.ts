@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isProtectedName } from "../../../server/policy/protect.ts";
 import { policyTemplate } from "../../../server/policy/templates.ts";
 import { engineOnce } from "../../../server/sandbox/engine.ts";
 import { isLoaded, linkedFromHome } from "../../../server/sandbox/loaded_names.ts";
@@ -11,6 +12,7 @@ import { createStage, ENGINE } from "./stage.ts";
 test.each([
   ...[".zshrc", ".bash_profile", ".nvim.lua", ".dir-locals.el", "team.code-workspace"],
   ...["mise.toml", ".mise.local.toml", ".Rprofile", ".gdbinit", ".hg/hgrc", ".github/hooks"],
+  ...[".Renviron", ".octaverc", "crush.json", ".aider.conf.yml", ".kiro", "sub/.continue"],
   ...[".config/mise", ".jj/repo/config.toml", "sub/.helix", ".agents"],
 ])("a program of a person loads %s by itself", (name) => {
   expect(isLoaded(`/home/user/project/${name}`)).toBe(true);
@@ -20,6 +22,13 @@ test.each(["zshrc", "hgrc", "mise", "src/hooks", "repo/config.toml", "Makefile",
   "none loads %s",
   (name) => {
     expect(isLoaded(`/home/user/project/${name}`)).toBe(false);
+  },
+);
+
+test.each(["lefthook.yml", "lefthook-local.yml", ".lefthook-local.toml", "lefthook.json"])(
+  "gate protects %s, from which git's hooks come",
+  (name) => {
+    expect(isProtectedName(name)).toBe(true);
   },
 );
 
