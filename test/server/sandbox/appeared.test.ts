@@ -178,7 +178,15 @@ test("a start keeps the private folders of commands that run, and no others", as
 });
 
 const beforeOf = (started_at: number): Before => ({
-  ...{ session_id: "session", started_at, at_most_ms: 1, folders: [], paths: new Set(), whole: [] },
+  ...{
+    session_id: "session",
+    started_at,
+    at_most_ms: 1,
+    folders: [],
+    writes_elsewhere: false,
+    paths: new Set(),
+    whole: [],
+  },
   ...{ git: new Map(), links: new Map() },
   programs: { search_paths: [], names: new Map() },
 });
