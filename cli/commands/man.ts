@@ -95,6 +95,10 @@ const FIXED_SECTIONS = [
   ".SH ENVIRONMENT",
   ...term("GATE_HOME", "the data folder, instead of ~/.gate"),
   ...term("GATE_PORT", "the daemon's port, instead of 47000, to run several gates side by side"),
+  ...term(
+    "GATE_SYSTEM_PATH",
+    "the folders of systemctl, journalctl and logger; PATH is not searched",
+  ),
   ...term("NO_COLOR", "if set, the output has no colours"),
   ...term("VISUAL, EDITOR", "the editor of gate approve --edit and gate global-config edit"),
   ...term("BROWSER", "the browser of gate dashboard"),

@@ -1,4 +1,5 @@
 import { execFile, spawn } from "node:child_process";
+import { systemPlaces, systemProgram } from "../../server/runtime/system_program.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { readLines } from "../terminal/input.ts";
@@ -17,8 +18,10 @@ const TIMEOUT_MS = 60_000;
 /** Calls a system program with English output. */
 export function call(env: Io["env"], program: string, args: string[]): Promise<Called> {
   const options = { env: { ...env, LC_ALL: "C" }, timeout: TIMEOUT_MS, encoding: "utf8" as const };
+  const path = systemProgram(program, systemPlaces(env));
+  if (path === null) return Promise.resolve({ code: null, stdout: "", stderr: "" });
   return new Promise((resolve) => {
-    const child = execFile(program, args, options, (error, stdout, stderr) => {
+    const child = execFile(path, args, options, (error, stdout, stderr) => {
       const code = error ? typeof error.code === "number" ? error.code : null : 0;
       resolve({ code, stdout, stderr });
     });
@@ -28,8 +31,8 @@ export function call(env: Io["env"], program: string, args: string[]): Promise<C
 
 /** Prints the output of a system program until it ends or a signal comes. @throws CliError */
 export async function showOutput(io: Io, command: string[]): Promise<void> {
-  const [program, ...args] = command;
-  const child = spawn(program!, args, {
+  const [program = "", ...args] = command;
+  const child = spawn(systemProgram(program, systemPlaces(io.env)) ?? program, args, {
     env: io.env as NodeJS.ProcessEnv,
     stdio: ["ignore", "pipe", "ignore"],
   });

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
-import { dotConfig, findProgram, type Machine } from "../hosts/machine.ts";
+import { systemPlaces, systemProgram } from "../../server/runtime/system_program.ts";
+import { dotConfig, type Machine } from "../hosts/machine.ts";
 import { call } from "./call.ts";
 import {
   type JournalOptions,
@@ -111,7 +112,7 @@ function obstacleOf(
 ): Obstacle | null {
   if (answered.code === 0) return null;
   const next = "run gate daemon start from a program that starts at your login";
-  if (answered.code === null && findProgram(machine, "systemctl") === null) {
+  if (answered.code === null && systemProgram("systemctl", systemPlaces(machine.env)) === null) {
     return { why: "this Linux has no systemd", next };
   }
   const said = answered.stderr.trim().split("\n")[0];

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import type { Problem } from "../../server/evidence/check.ts";
+import { systemPlaces, systemProgram } from "../../server/runtime/system_program.ts";
 import { JOURNAL_TAG, readHeadLine } from "../../server/evidence/journal.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
 import type { Io } from "../io.ts";
@@ -154,9 +155,11 @@ const MAX_JOURNAL = 16 * 1024 * 1024;
 function readJournal(io: Io): Promise<Map<string, SeenHead>> {
   const args = ["-t", JOURNAL_TAG, "-o", "cat", "--no-pager", "-n", "20000"];
   const env = { PATH: io.env.PATH ?? "" };
+  const journalctl = systemProgram("journalctl", systemPlaces(io.env));
+  if (journalctl === null) return Promise.resolve(new Map());
   return new Promise((resolve) => {
     const options = { env, timeout: JOURNAL_MS, maxBuffer: MAX_JOURNAL };
-    execFile("journalctl", args, options, (error, stdout) => {
+    execFile(journalctl, args, options, (error, stdout) => {
       const heads = new Map<string, SeenHead>();
       const { home } = placeOf(io);
       for (const line of error ? [] : stdout.split("\n")) {

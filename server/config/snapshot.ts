@@ -99,7 +99,7 @@ function layersOf({ project, global, entry, machine, isTrusted, builtin }: {
     const wrong = one.project.error ?? one.global.error;
     if (wrong !== null) return broken(wrong);
     const isOverride = isTrusted && one.project.value?.overrideGlobal === true;
-    return compile(one.project.value, one.global.value, isOverride);
+    return compile(one.project.value, one.global.value, isOverride, builtin !== null);
   });
 }
 
@@ -123,12 +123,14 @@ export function compile(
   project: ProjectConfig | null,
   global: GlobalConfig | null,
   override_global: boolean,
+  is_machine = false,
 ): CompiledPolicy {
   try {
     return compilePolicy({
       project: project?.policies ?? null,
       global: global?.policies ?? null,
       override_global,
+      is_machine,
     });
   } catch (error) {
     return broken(error instanceof Error ? error.message : String(error));

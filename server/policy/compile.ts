@@ -15,7 +15,8 @@ export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
   const paths: PathRule[] = [];
   const commands = new CommandIndex();
   const tools: ToolRule[] = [];
-  for (const one of entries) addRule(one, { paths, commands, tools });
+  const own = layers.is_machine === true ? "machine" : "project";
+  for (const one of entries) addRule(one, { paths, commands, tools, own });
   checkWritable(layers);
   const rules = entries.map(describe);
   return {
@@ -51,9 +52,15 @@ export function brokenPolicy(error: string): CompiledPolicy {
 
 function addRule(
   one: SourcedEntry,
-  made: { paths: PathRule[]; commands: CommandIndex; tools: ToolRule[] },
+  { own, ...made }: {
+    paths: PathRule[];
+    commands: CommandIndex;
+    tools: ToolRule[];
+    own: "machine" | "project";
+  },
 ): void {
-  const rule = toRule(one);
+  const owner = one.source === "project" ? own : one.source;
+  const rule = toRule(one, owner);
   const { pattern } = one.entry;
   try {
     const { subject } = LISTS[one.list];
@@ -64,20 +71,20 @@ function addRule(
     checkExamples(one);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new GateError("invalid", `Cannot use ${one.list} of the ${one.source} config: ${why}`, {
+    throw new GateError("invalid", `Cannot use ${one.list} of the ${owner} config: ${why}`, {
       cause: error,
       fields: { list: one.list, pattern },
     });
   }
 }
 
-function toRule({ entry, list, source }: SourcedEntry): CompiledRule {
+function toRule({ entry, list, source }: SourcedEntry, owner: string): CompiledRule {
   const { effect } = LISTS[list];
   const does = { allow: "Allowed", ask: "A person decides", deny: "Blocked" }[effect];
   return {
     rule: { pattern: entry.pattern, list, source },
     effect,
-    reason: entry.reason ?? `${does} by "${entry.pattern}" in ${list} (${source})`,
+    reason: entry.reason ?? `${does} by "${entry.pattern}" in ${list} (${owner})`,
     alternative: entry.alternative ?? null,
   };
 }

@@ -58,6 +58,8 @@ export interface PolicyLayers {
   project: Policies | null;
   /** True only when a person has trusted `overrideGlobal` on this machine. */
   override_global: boolean;
+  /** The rules of `project` are those of the machine outside of all projects. */
+  is_machine?: boolean;
 }
 
 /** One entry with its list and its layer. */

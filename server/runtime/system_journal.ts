@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
+import { systemPlaces, systemProgram } from "./system_program.ts";
 
 /** A writer to the system's journal, as far as the system has one. */
 export interface SystemJournal {
@@ -15,9 +16,12 @@ const MOST_WAITING_BYTES = 64 * 1024;
  */
 export function openSystemJournal(tag: string): SystemJournal {
   let child: ChildProcess | null = null;
-  let isOver = process.platform === "win32";
+  const logger = process.platform === "win32"
+    ? null
+    : systemProgram("logger", systemPlaces(process.env));
+  let isOver = logger === null;
   const open = () => {
-    child = spawn("logger", ["-t", tag], {
+    child = spawn(logger!, ["-t", tag], {
       stdio: ["pipe", "ignore", "ignore"],
       env: { PATH: process.env["PATH"] ?? "" },
     });

@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 import { isProgram } from "./is_program.ts";
 
 /**
@@ -20,4 +20,11 @@ const PLACES = [
 export function systemProgram(name: string, places: readonly string[] = PLACES): string | null {
   if (platform() === "win32") return name;
   return places.map((place) => join(place, name)).find(isProgram) ?? null;
+}
+
+/** The places that `GATE_SYSTEM_PATH` names for a service manager and a journal elsewhere. */
+export function systemPlaces(
+  { GATE_SYSTEM_PATH }: Record<string, string | undefined>,
+): readonly string[] | undefined {
+  return GATE_SYSTEM_PATH?.split(delimiter).filter(isAbsolute);
 }

@@ -29,7 +29,7 @@ describe.each(Object.entries(FOLDERS))("in folders with a %s name", (kind, name)
     const { bin } = installFakeSystemd(terminal.folder);
     Object.assign(terminal.env, {
       HOME: home,
-      PATH: `${bin}:${terminal.env.PATH}`,
+      GATE_SYSTEM_PATH: bin,
       BROWSER: join(home, "browser"),
       EDITOR: join(home, "editor"),
     });

@@ -15,7 +15,7 @@ beforeEach(() => {
   mkdirSync(join(folder, "bin"));
   writeFileSync(join(folder, "bin", "launchctl"), LAUNCHCTL.replaceAll("STATE", folder));
   chmodSync(join(folder, "bin", "launchctl"), 0o755);
-  const env = { ...process.env, PATH: `${folder}/bin:${process.env["PATH"]}` };
+  const env = { ...process.env, GATE_SYSTEM_PATH: `${folder}/bin` };
   launchd = createLaunchd({ os: "darwin", home: folder, env });
 });
 afterEach(() => rmSync(folder, { recursive: true }));

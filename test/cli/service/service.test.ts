@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { platform } from "node:os";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ let unit: string;
 beforeEach(async () => {
   terminal = await createTerminal();
   const fake = installFakeSystemd(terminal.folder);
-  terminal.env.PATH = `${fake.bin}:${terminal.env.PATH}`;
+  terminal.env.GATE_SYSTEM_PATH = fake.bin;
   calls = fake.calls;
   unit = join(terminal.folder, ".config/systemd/user/gate.service");
 });
@@ -53,6 +53,25 @@ test("on Windows an error suggests gate daemon start", () => {
 });
 
 describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
+  test("programs of these names in PATH are never started", async () => {
+    const planted = join(terminal.folder, "planted");
+    const mark = join(terminal.folder, "started");
+    mkdirSync(planted);
+    for (const name of ["systemctl", "journalctl", "logger"]) {
+      writeFileSync(join(planted, name), `#!/bin/sh\ntouch '${mark}'\n`, { mode: 0o755 });
+    }
+    terminal.env.PATH = `${planted}:${terminal.env.PATH}`;
+    for (const from of [terminal.env.GATE_SYSTEM_PATH, undefined]) {
+      terminal.env.GATE_SYSTEM_PATH = from;
+      await terminal.run(["service", "status"]);
+      await good("daemon", "start");
+      await good("init", "--yes");
+      await terminal.run(["audit", "verify"]);
+      await good("daemon", "stop");
+    }
+    expect(existsSync(mark)).toBe(false);
+  });
+
   test("install, status, logs and remove work, and install and remove can be repeated", async () => {
     expect(await terminal.run(["service", "status"])).toMatchObject({ code: 1 });
     const installed = await json("service", "install", "--json");
@@ -131,7 +150,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     expect(refused.stderr).toContain("systemd has no session for this user (Failed to connect");
     expect(refused.stderr).toContain("try: ");
     expect(existsSync(unit)).toBe(false);
-    const bare = await createTerminal({ PATH: "/nonexistent" });
+    const bare = await createTerminal({ GATE_SYSTEM_PATH: "/nonexistent" });
     expect((await bare.run(["service", "install"])).stderr).toContain("this Linux has no systemd");
     bare.close();
   });

@@ -211,7 +211,7 @@ test("the system's journal remembers what the terminals were made to forget", as
     writeFileSync(join(tools, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
   }
   await gated.good("daemon", "stop");
-  gated.terminal.env.PATH = `${tools}:${gated.terminal.env.PATH}`;
+  gated.terminal.env.GATE_SYSTEM_PATH = tools;
   await gated.good("daemon", "start");
   await gated.write("src/four.ts", "4");
   await gated.good("daemon", "stop");
