@@ -1,6 +1,7 @@
 import { markedBelow, say } from "./terminal/output.ts";
 import { Command, CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { VERSION } from "../server/constants.ts";
+import { asksForJson } from "../server/runtime/self_failure.ts";
 import { COMMANDS, HIDDEN } from "./commands.ts";
 import { CliError, EXIT, Exit, explain } from "./errors.ts";
 import type { Io, Tree } from "./io.ts";
@@ -42,6 +43,10 @@ function withoutHelp(argv: string[], program: CommandUnknownOpts): string[] {
 function reportError(error: unknown, io: Io): number {
   if (error instanceof Exit) return error.exit;
   const { message, next } = explain(error);
+  if (asksForJson(io.env)) {
+    io.stderr.write(`${JSON.stringify({ message, next })}\n`);
+    return error instanceof CliError ? error.exit : EXIT.failed;
+  }
   say(io, `gate: ${markedBelow(visibleText(message), 0, {})}`);
   if (next) io.stderr.write(`  try: ${visibleLine(next)}\n`);
   return error instanceof CliError ? error.exit : EXIT.failed;

@@ -18,6 +18,7 @@ import {
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { withoutWindow } from "./audit/schema.ts";
+import { keptProblem, problemOf } from "./daemon_problem.ts";
 import { Journal } from "./evidence/journal.ts";
 import { Signer } from "./audit/signer.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";
@@ -276,16 +277,19 @@ export class Daemon {
   /** The health of the daemon. Any problem for a person makes it unhealthy. */
   async status(): Promise<DaemonStatus> {
     const now = this.#environment.now();
-    const problems = [
-      ...listDamaged(join(this.home, "gate.db")).map((path) =>
-        `damaged registry kept, a new one was begun: ${path}`
-      ),
-      ...this.projects.problems(),
-      ...await this.configs.problems(),
+    const others = [
       ...await this.team.problems(),
       ...await this.proofs.problems(),
       ...await this.routes.problems(),
       ...await this.notifications.problems(),
+    ];
+    const findings = [
+      ...listDamaged(join(this.home, "gate.db")).map((path) =>
+        keptProblem("damaged registry", path)
+      ),
+      ...this.projects.problems(),
+      ...await this.configs.problems(),
+      ...others.map((message) => problemOf(message)),
     ];
     return {
       version: VERSION,
@@ -293,9 +297,10 @@ export class Daemon {
       port: this.port,
       started_at: new Date(this.#started).toISOString(),
       uptime_seconds: Math.max(0, (now - this.#started) / 1000),
-      healthy: problems.length === 0,
+      healthy: findings.length === 0,
       projects: await this.projects.list(),
-      problems,
+      problems: findings.map(({ message }) => message),
+      findings,
     };
   }
 

@@ -13,6 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openHome } from "../../server/runtime/home.ts";
 import { identify, isSameProcess, type ProcessIdentity } from "../../server/runtime/processes.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
+import { ERRORS_AS_JSON, failureIn, type SelfFailure } from "../../server/runtime/self_failure.ts";
 import { readSmallFile } from "../../server/runtime/small_file.ts";
 import { CliError } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -74,8 +75,8 @@ async function prepareLibrary(home: string): Promise<void> {
 }
 
 interface Child {
-  /** The output of a process that failed; null while it runs or if it ended with 0. */
-  failure(): string | null;
+  /** Why the process failed; null while it runs or if it ended with 0. */
+  failure(): SelfFailure | null;
   forget(): void;
 }
 
@@ -88,7 +89,12 @@ function startChild({ place, around, args }: Launching<unknown>): Child {
   const child = spawn(self.command, [...self.args, "daemon", "run", ...args], {
     detached: true,
     cwd: place.home,
-    env: { ...DISK_THREADS, ...around.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,
+    env: {
+      ...DISK_THREADS,
+      ...around.env,
+      ...ERRORS_AS_JSON,
+      GATE_HOME: place.home,
+    } as NodeJS.ProcessEnv,
     stdio: ["ignore", fd, fd],
   });
   child.on("error", () => ended = -1);
@@ -96,7 +102,8 @@ function startChild({ place, around, args }: Launching<unknown>): Child {
   child.unref();
   closeSync(fd);
   return {
-    failure: () => ended ? readFileSync(output, "utf8").trim() || causeOfSilence(place.home) : null,
+    failure: () =>
+      ended ? failureIn(readFileSync(output, "utf8")) ?? causeOfSilence(place.home) : null,
     forget: () => rmSync(output, { force: true }),
   };
 }
@@ -104,20 +111,21 @@ function startChild({ place, around, args }: Launching<unknown>): Child {
 const LITTLE_SPACE = 64 * 1024 * 1024;
 
 /** The cause of a failure without output: a full disk cannot keep the output. */
-function causeOfSilence(home: string): string {
+function causeOfSilence(home: string): SelfFailure {
   const { bavail, bsize } = statfsSync(home);
   if (bavail * bsize > LITTLE_SPACE) {
-    return "it ended without a message\n  try: gate daemon start --foreground";
+    return { message: "it ended without a message", next: "gate daemon start --foreground" };
   }
   const free = Math.floor(bavail * bsize / 1024);
-  return `only ${free} KiB are free on the disk of "${home}"; make room and try again`;
+  const message = `only ${free} KiB are free on the disk of "${home}"; make room and try again`;
+  return { message, next: null };
 }
 
-function notStarted(place: Place, failure: string | null): CliError {
+function notStarted(place: Place, failure: SelfFailure | null): CliError {
   if (failure) {
-    const [cause = "", next] = failure.split("\n  try: ");
-    const why = cause.replace(/^gate: (Cannot )?/, (_, cannot) => cannot ? "it cannot " : "");
-    return new CliError(`Cannot start the daemon: ${why}`, { ...next && { next } });
+    const { message, next } = failure;
+    const why = message.replace(/^Cannot /, "it cannot ");
+    return new CliError(`Cannot start the daemon: ${why}`, { ...next !== null && { next } });
   }
   const pid = readDaemonFile(place.home)?.pid;
   const which = pid ? ` (last known pid ${pid})` : "";

@@ -6,9 +6,8 @@ import { visibleLine } from "../terminal/visible.ts";
 import type { Connection } from "./connect.ts";
 
 /** The projects whose ledger the daemon cannot read now, so that lists over all projects lack them. */
-export function unreadProjects({ projects, problems }: DaemonStatus): string[] {
-  const isUnread = (id: string) => problems.some((one) => one.startsWith(`project "${id}": `));
-  return projects.map(({ id }) => id).filter(isUnread);
+export function unreadProjects({ projects }: DaemonStatus): string[] {
+  return projects.filter(({ unread }) => unread).map(({ id }) => id);
 }
 
 /** Says on stderr which projects a list over all projects lacks. */

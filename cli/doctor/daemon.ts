@@ -1,12 +1,9 @@
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
-import { dirname } from "node:path";
-import { UNTIL_FIXED } from "../../server/config/view.ts";
+import { problemOf } from "../../server/daemon_problem.ts";
 import { MACHINE_ID, VERSION } from "../../server/constants.ts";
-import type { DaemonStatus } from "../../server/global/schema.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { findDaemon, isOlder } from "../daemon/find.ts";
-import { quote } from "../../server/shown/quote.ts";
 import type { CheckContext } from "./context.ts";
 import type { Findings } from "./findings.ts";
 
@@ -19,9 +16,11 @@ export async function checkDaemon(context: CheckContext, found: Findings): Promi
   }
   if (daemon === null) return found.ok("it does not run; a command that needs it starts it");
   found.ok(`it runs: pid ${daemon.pid}, port ${daemon.port}`);
-  for (const problem of daemon.problems) {
+  // An older daemon sends messages alone.
+  const findings = daemon.findings ?? daemon.problems.map((message) => problemOf(message));
+  for (const { message, fix, is_config } of findings) {
     // The check of the configs names the place and the fix.
-    if (!problem.startsWith(UNTIL_FIXED)) found.fail(problem, fixOf(problem, daemon.projects));
+    if (!is_config) found.fail(message, fix ?? "gate daemon logs");
   }
   // A project is also unreachable while the server of its ledger does not answer.
   const lost = daemon.projects.filter(({ id, reachable, roots }) =>
@@ -39,24 +38,6 @@ export async function checkDaemon(context: CheckContext, found: Findings): Promi
 function forget(id: string): string {
   return `gate project remove ${id}`;
 }
-
-/** The fix for a problem. A person inspects a damaged file that the daemon kept, and moves it. */
-function fixOf(problem: string, projects: DaemonStatus["projects"]): string {
-  const waiting = TO_ACCEPT.exec(problem)?.[1];
-  if (waiting) {
-    const owner = projects.find(({ roots }) => roots.includes(dirname(waiting)));
-    const named = owner ? ` --project ${owner.id}` : "";
-    return `gate config show${named}, then gate config accept${named}`;
-  }
-  if (GONE.test(problem)) return "put the file back, or gate init in the project's new folder";
-  if (SILENT_SERVER.test(problem)) return "start the server or its network, then gate hub status";
-  const kept = /kept(?:, a new one was begun)?: (.+)$/.exec(problem)?.[1];
-  return kept ? `look at it, then mv ${quote(kept)} somewhere else` : "gate daemon logs";
-}
-
-const TO_ACCEPT = /^(?:nobody has accepted what|the accepted rules of|the change of) "(.+?)" /;
-const GONE = /^".+" is gone: /;
-const SILENT_SERVER = /: the server does not answer; /;
 
 /** Checks that this program and the daemon have the same version. */
 export function checkVersions({ daemon }: CheckContext, found: Findings): void {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import { selfCommand } from "../../server/runtime/self.ts";
+import { ERRORS_AS_JSON, failureIn } from "../../server/runtime/self_failure.ts";
 import { readLines } from "../terminal/input.ts";
 import type { CheckContext } from "./context.ts";
 import type { Findings } from "./findings.ts";
@@ -13,7 +14,7 @@ export async function checkLedgers({ io, place }: CheckContext, found: Findings)
   if (!existsSync(place.home)) return found.ok("there is none yet");
   const { command, args } = selfCommand();
   const child = spawn(command, [...args, "doctor", "--check-databases"], {
-    env: { ...io.env, GATE_HOME: place.home } as NodeJS.ProcessEnv,
+    env: { ...io.env, ...ERRORS_AS_JSON, GATE_HOME: place.home } as NodeJS.ProcessEnv,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
@@ -30,7 +31,10 @@ export async function checkLedgers({ io, place }: CheckContext, found: Findings)
   }
   const code = await ended;
   if (code !== 0) {
-    found.fail(`they could not be checked: ${reasonIn(said, code)}`, "gate daemon logs");
+    found.fail(
+      `they could not be checked: ${failureIn(said)?.message ?? `exit ${code}`}`,
+      "gate daemon logs",
+    );
   }
   if (found.list.length === 0) {
     found.ok(count === 1 ? "1 database is intact" : `${count} databases are intact`);
@@ -38,7 +42,3 @@ export async function checkLedgers({ io, place }: CheckContext, found: Findings)
 }
 
 const MOST_SAID = 4_096;
-
-function reasonIn(said: string, code: number | null): string {
-  return said.split("\n")[0]!.replace(/^gate: /, "") || `exit ${code}`;
-}

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { type DaemonProblem, problemOf } from "../daemon_problem.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { NewEvent } from "../db/ledger.ts";
@@ -97,6 +98,8 @@ export interface PoliciesChange {
   /** The `ETag` that the caller read; null accepts any version. */
   if_match: string | null;
 }
+
+const BACK = "put the file back";
 
 /**
  * The configuration in force for one project: the accepted version and the file, the stricter of the
@@ -253,7 +256,7 @@ export class Config {
       etag: etagOf(gone.project ? "" : project.text),
       warnings: [
         ...warningsOf(snapshot, this.#id, parents),
-        ...this.#goneProblems(snapshot),
+        ...this.#goneProblems(snapshot).map(({ message }) => message),
         ...outside_changes.filter(({ waiting, after_sha256 }) => waiting && after_sha256 !== "")
           .filter(({ path }) => path !== problem?.path)
           .map(({ path }) =>
@@ -268,8 +271,8 @@ export class Config {
     };
   }
 
-  /** The problems of the config that a person must mend, one line each. */
-  async problems(): Promise<string[]> {
+  /** The problems of the config that a person must mend. */
+  async problems(): Promise<DaemonProblem[]> {
     const snapshot = await this.#read();
     const isNew = snapshot.accepted.project === null && this.#builtin === null;
     const waiting = isNew ? (await this.#outside(snapshot)).filter((one) => one.waiting) : [];
@@ -277,12 +280,15 @@ export class Config {
     // Nobody can accept a broken file, so its error is the problem.
     const broken = snapshot.compiled.error;
     const changed = await this.#faultsInDatabase();
-    const told = changed.map(({ path, fault }) => forgedError(path, fault));
+    const told = changed.map(({ path, fault }) => this.#toAccept(path, forgedError(path, fault)));
+    const accepted = [...this.#goneProblems(snapshot), ...told];
     return [
-      ...new Set([...this.#goneProblems(snapshot), ...told]),
+      ...new Map(accepted.map((one) => [one.message, one])).values(),
       ...broken === null
-        ? own.map(({ path }) => `nobody has accepted what "${path}" allows, so it waits`)
-        : [broken],
+        ? own.map(({ path }) =>
+          this.#toAccept(path, `nobody has accepted what "${path}" allows, so it waits`)
+        )
+        : [{ message: broken, fix: null, is_config: true }],
     ];
   }
 
@@ -625,15 +631,26 @@ export class Config {
     return (await Promise.all(changes)).flat();
   }
 
-  #goneProblems({ gone, forged, accepted }: Snapshot): string[] {
+  #goneProblems({ gone, forged, accepted }: Snapshot): DaemonProblem[] {
     const { machine_path } = this.#configs;
+    const forgedIn = (path: string, fault: Fault) => this.#toAccept(path, forgedError(path, fault));
+    const isLost = accepted.global === null && forged.global === null;
     return [
-      ...(gone.project ? [goneError(this.#path)] : []),
-      ...(gone.global ? [goneError(machine_path)] : []),
-      ...(forged.project ? [forgedError(this.#path, forged.project)] : []),
-      ...(forged.global ? [forgedError(machine_path, forged.global)] : []),
-      ...(accepted.global === null && forged.global === null ? [lostError(machine_path)] : []),
+      ...(gone.project
+        ? [problemOf(goneError(this.#path), `${BACK}, or gate init in the project's new folder`)]
+        : []),
+      ...(gone.global ? [problemOf(goneError(machine_path), BACK)] : []),
+      ...(forged.project ? [forgedIn(this.#path, forged.project)] : []),
+      ...(forged.global ? [forgedIn(machine_path, forged.global)] : []),
+      ...(isLost ? [problemOf(lostError(machine_path))] : []),
     ];
+  }
+
+  /** A problem that ends when a person accepts the config with this path. */
+  #toAccept(path: string, message: string): DaemonProblem {
+    const isOwn = path === this.#path && this.#builtin === null;
+    const named = isOwn ? ` --project ${this.#id}` : "";
+    return problemOf(message, `gate config show${named}, then gate config accept${named}`);
   }
 
   /** The projects around this one. Listed again when a project or a folder is added. */

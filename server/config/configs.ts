@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { MACHINE_ID } from "../constants.ts";
+import type { DaemonProblem } from "../daemon_problem.ts";
 import type { Database } from "../db/database.ts";
 import { AcceptedConfigs } from "./accepted.ts";
 import type { Config, ConfigServices } from "./config.ts";
@@ -112,8 +113,8 @@ export class Configs implements ConfigServices {
       .map(({ id, roots: theirs }) => this.of(id, theirs));
   }
 
-  /** The problems of the configs in use that a person must mend, one line each. */
-  async problems(): Promise<string[]> {
+  /** The problems of the configs in use that a person must mend. */
+  async problems(): Promise<DaemonProblem[]> {
     const found = await Promise.all([...this.#configs.values()].map((one) => one.problems()));
     return [...new Set(found.flat())];
   }

@@ -43,10 +43,17 @@ export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
     if ((error as { code?: string }).code === "ENOENT") {
       return { value: null, text: "", error: null, unknown: [] };
     }
+    if (error instanceof TypeError) return broken("", notText(path));
     const why = error instanceof Error ? error.message : String(error);
     return broken("", `Cannot read ${path}: ${why}`);
   }
+  // Text in UTF-16 without a mark is valid UTF-8 with NUL characters.
+  if (text.includes("\0")) return broken("", notText(path));
   return parseConfig(path, text, schema);
+}
+
+function notText(path: string): string {
+  return `${path}:1:1: the file is not UTF-8; save it as UTF-8`;
 }
 
 /** Validates the text of a config file. The error names `path`. */

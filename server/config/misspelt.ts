@@ -66,8 +66,10 @@ export function findForbidding(unknown: readonly UnknownKey[]): UnknownKey | nul
 export function describeUnknown({ key, within, meant }: UnknownKey, file: string): string | null {
   const place = within === "" ? file : `the ${within.replace(/\..*/, "")} of ${file}`;
   if (meant) return `"${key}" in ${place} has no effect: did you mean "${meant}"?`;
-  // Outside the policies, other programs may have keys of their own.
-  return within === "policies" ? `"${key}" in ${place} has no effect: no such key is known` : null;
+  // Editors and other programs have keys of such names.
+  if (/^(\$|x-)/.test(key)) return null;
+  const isNamed = within === "" || within === "policies";
+  return isNamed ? `"${key}" in ${place} has no effect: no such key is known` : null;
 }
 
 /** The schema of an object or array, without its optional wrapper. */

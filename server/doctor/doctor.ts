@@ -7,6 +7,7 @@ import { GateError } from "../errors.ts";
 import { PLATFORMS } from "../hosts/hosts.ts";
 import { closeHome } from "../runtime/home.ts";
 import { runSelf } from "../runtime/run_self.ts";
+import { ERRORS_AS_JSON, failureIn } from "../runtime/self_failure.ts";
 import { DoctorReport, type DoctorState, type Repair, type Repaired } from "./schema.ts";
 
 /** The services of a doctor. */
@@ -134,7 +135,10 @@ export class Doctor {
     const { code, stdout, stderr } = await this.#runCommand(["doctor", "--json"]);
     const { data: report } = DoctorReport.safeParse(parseJson(stdout));
     if (report === undefined) {
-      throw new GateError("unavailable", `Cannot run the checks: ${reasonIn(stderr, code)}`);
+      throw new GateError(
+        "unavailable",
+        `Cannot run the checks: ${failureIn(stderr)?.message ?? `exit ${code}`}`,
+      );
     }
     this.#state = { checked_at: new Date(this.#now()).toISOString(), report };
     return this.#state;
@@ -149,7 +153,10 @@ export class Doctor {
     const { code, stdout, stderr } = await this.#runCommand(COMMANDS[repair.kind](repair));
     const { data: report } = Changes.safeParse(parseJson(stdout));
     if (report === undefined) {
-      throw new GateError("unavailable", `Cannot repair the finding: ${reasonIn(stderr, code)}`);
+      throw new GateError(
+        "unavailable",
+        `Cannot repair the finding: ${failureIn(stderr)?.message ?? `exit ${code}`}`,
+      );
     }
     const lines = [...report.hosts ?? [], ...report.hooks ?? [], ...report.files ?? []];
     const files = lines.filter(({ file, outcome }) => file !== null && !UNCHANGED.has(outcome))
@@ -168,7 +175,7 @@ export class Doctor {
     const secret = new Set(await secretVariables());
     const open = Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)));
     return await run(words, {
-      env: { ...open, GATE_HOME: home, GATE_PORT: String(port) },
+      env: { ...open, ...ERRORS_AS_JSON, GATE_HOME: home, GATE_PORT: String(port) },
       cwd: home,
       timeout_ms: COMMAND_TIMEOUT_MS,
       signal: this.#ending.signal,
@@ -223,9 +230,4 @@ function parseJson(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/** The first line that a command wrote to stderr, else its exit code. */
-function reasonIn(stderr: string, code: number | null): string {
-  return stderr.split("\n")[0]!.replace(/^gate: /, "") || `exit ${code}`;
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ActionQuery } from "../actions/list/schema.ts";
 import { AnalyticsQuery } from "../analytics/schema.ts";
 import { AuditExportQuery } from "../audit/schema.ts";
+import { DaemonProblem } from "../daemon_problem.ts";
 import { HubProject } from "../projects/schema.ts";
 import { InWorkspace } from "../workspaces/schema.ts";
 
@@ -14,7 +15,8 @@ export const DaemonStatus = z.object({
   uptime_seconds: z.number(),
   healthy: z.boolean(),
   projects: z.array(HubProject),
-  problems: z.array(z.string()),
+  problems: z.array(z.string()).describe("the messages of `findings`"),
+  findings: z.array(DaemonProblem),
 });
 export type DaemonStatus = z.infer<typeof DaemonStatus>;
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { type DaemonProblem, keptProblem, problemOf } from "../daemon_problem.ts";
 import { verifyEvents } from "../audit/verify.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
@@ -50,7 +51,9 @@ export class Projects {
   readonly #open: OpenProjects;
   readonly #places: LedgerPlaces;
   /** The problem of each project, until the project opens without it. */
-  readonly #problems = new Map<string, string>();
+  readonly #problems = new Map<string, DaemonProblem>();
+  /** The projects whose ledger cannot be read now. */
+  readonly #unread = new Set<string>();
   /** The projects whose ledger is being moved. */
   readonly #moving = new Set<string>();
   /** The events of projects whose ledgers join those of other machines now. */
@@ -416,10 +419,11 @@ export class Projects {
     return this.#open.list();
   }
 
-  /** The problems for a person, one line each. */
-  problems(): string[] {
-    const damaged = [...this.#damaged].filter(([path]) => existsSync(path))
-      .map(([path, id]) => `damaged ledger of "${id}" kept, a new one was begun: ${path}`);
+  /** The problems for a person. */
+  problems(): DaemonProblem[] {
+    const damaged = [...this.#damaged].filter(([path]) => existsSync(path)).map(([path, id]) =>
+      keptProblem(`damaged ledger of "${id}"`, path)
+    );
     return [...this.#problems.values(), ...damaged];
   }
 
@@ -462,8 +466,9 @@ export class Projects {
           roots: async () => (await this.#registry.roots()).flatMap(({ roots }) => roots),
         }),
       });
-      if (problem) this.#problems.set(project_id, problem);
+      if (problem) this.#problems.set(project_id, problemOf(problem));
       else this.#problems.delete(project_id);
+      this.#unread.delete(project_id);
       this.#noteDamaged(project_id);
       if (!is_indexed) await this.#registry.index(project.ledger);
       return project;
@@ -499,7 +504,9 @@ export class Projects {
 
   #report(project_id: string, error: unknown): void {
     const { message, stack } = error as Error;
-    this.#problems.set(project_id, `project "${project_id}": ${message}`);
+    const fix = isAway(error) ? "start the server or its network, then gate hub status" : null;
+    this.#problems.set(project_id, problemOf(`project "${project_id}": ${message}`, fix));
+    this.#unread.add(project_id);
     this.#shared.environment.log("error", `project "${project_id}": ${message}`, { stack });
   }
 
@@ -514,6 +521,7 @@ export class Projects {
       last_activity_at,
       reachable: !this.#problems.has(project_id) &&
         (project_id === MACHINE_ID || roots.some((root) => existsSync(root))),
+      unread: this.#unread.has(project_id),
       workspace_ids,
     };
   }

@@ -8,6 +8,7 @@ export const HubProject = z.object({
   pending_count: z.number().int(),
   last_activity_at: z.string().nullable(),
   reachable: z.boolean(),
+  unread: z.boolean().describe("its ledger cannot be read now, so lists over all projects lack it"),
   workspace_ids: z.array(z.string()),
 });
 export type HubProject = z.infer<typeof HubProject>;

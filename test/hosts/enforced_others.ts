@@ -93,10 +93,12 @@ describe.each(OTHER_HOSTS)("$id with gate's hooks", (host) => {
 
   test("a call is refused if gate was deleted, and the agent learns the way out", async () => {
     const text = readFileSync(hooks, "utf8");
-    writeFileSync(hooks, text.replaceAll(/\S+ hook ([\w-]+)/g, "/gone/gate hook $1"));
+    writeFileSync(hooks, text.replaceAll(/\S+( hook [\w-]+")/g, "/gone/gate$1"));
     const [refused] = await session([run("echo deleted > src/deleted.txt")]);
     expect(isThere("src/deleted.txt")).toBe(false);
-    expect(refused).toContain("Install gate there again, or remove this hook");
+    // Copilot CLI shows its agent only the exit code.
+    const shown = id === "copilot-cli" ? "hook exited with code 2" : "Install gate there again";
+    expect(refused).toContain(shown);
     writeFileSync(hooks, text);
   });
 });

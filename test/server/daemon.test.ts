@@ -104,6 +104,10 @@ test("a damaged ledger is set aside and told; the project and the others go on",
   const status = await gate.daemon.status();
   expect(status.healthy).toBe(false);
   expect(status.problems).toEqual([expect.stringContaining(`${path}.corrupt-`)]);
+  expect(status.findings).toMatchObject([
+    { fix: expect.stringMatching(/^look at it, then mv \S+\.corrupt-\S+ somewhere else$/) },
+  ]);
+  expect(status.projects.map(({ unread }) => unread)).not.toContain(true);
   expect((await gate.project.audit.verify()).events).toBe(0);
   await gate.project.sessions.open({}, agent);
   expect(await gate.project.audit.verify()).toMatchObject({ ok: true, events: 1 });
@@ -134,7 +138,11 @@ test("a ledger of a newer release is a problem of that project alone, and stays 
     healthy: false,
     problems: [expect.stringContaining("9.9.9")],
   });
-  expect(projects.find(({ id }) => id === "test")).toMatchObject({ reachable: false });
+  expect(projects.find(({ id }) => id === "test")).toMatchObject({
+    reachable: false,
+    unread: true,
+  });
+  expect(projects.find(({ id }) => id === "other")).toMatchObject({ unread: false });
   await (await daemon.projects.get("other")).sessions.open({}, agent);
   await daemon.close();
 });

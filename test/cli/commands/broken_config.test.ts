@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -39,6 +39,37 @@ test("a config that becomes unreadable is named as broken everywhere, and never 
 
   writeFileSync(config, JSON.stringify(CONFIG));
   expect((await gated.good("status")).stdout).toContain("runs, healthy");
+});
+
+test.each(["", "\uFEFF"])(
+  "a config in UTF-16 (mark %j) says that it must be UTF-8",
+  async (mark) => {
+    writeFileSync(config, Buffer.from(mark + JSON.stringify(CONFIG), "utf16le"));
+    const error = `${config}:1:1: the file is not UTF-8; save it as UTF-8`;
+    expect((await gated.good("config", "show")).stdout).toContain(error);
+    expect((await gated.good("status")).stdout).toContain(error);
+    writeFileSync(config, JSON.stringify(CONFIG));
+    expect((await gated.good("status")).stdout).toContain("runs, healthy");
+  },
+);
+
+test("an unknown key at the top is named by status and doctor", async () => {
+  writeFileSync(config, JSON.stringify({ ...CONFIG, colour: "red" }));
+  const told = /"colour" in \S+ has no effect: no such key is known/;
+  expect((await gated.good("status")).stdout).toMatch(told);
+  expect((await gated.terminal.run(["doctor", "--json"])).stdout).toMatch(/colour.*no such key/);
+  writeFileSync(config, JSON.stringify(CONFIG));
+});
+
+test("doctor takes the next step about a config that is gone from the daemon", async () => {
+  rmSync(config);
+  const { findings } = JSON.parse((await gated.terminal.run(["doctor", "--json"])).stdout);
+  expect(findings.filter(({ level }: { level: string }) => level === "problem"))
+    .toContainEqual(expect.objectContaining({
+      message: expect.stringContaining("is gone: "),
+      fix: "put the file back, or gate init in the project's new folder",
+    }));
+  writeFileSync(config, JSON.stringify(CONFIG));
 });
 
 test("a new project with a broken config is a problem of its own, and init fails in it", async () => {

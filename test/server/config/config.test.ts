@@ -154,7 +154,9 @@ describe("Config", () => {
       expect(view.error).toBeNull();
       expect(view.warnings.join("\n")).toContain(`"${path}" is gone`);
       expect(view.outside_changes).toMatchObject([{ path, after_sha256: "", waiting: true }]);
-      expect(await config.problems()).toEqual([expect.stringContaining("is gone")]);
+      expect(await config.problems()).toMatchObject([
+        { message: expect.stringContaining("is gone") },
+      ]);
     }
   });
 
@@ -168,7 +170,9 @@ describe("Config", () => {
       const config = await reopen();
       expect(await effect(config, "a.ts")).toBe("deny");
       expect(await effect(config, "a.md")).toBe("allow");
-      expect(await config.problems()).toEqual([expect.stringContaining("config.json")]);
+      expect(await config.problems()).toMatchObject([
+        { message: expect.stringContaining("config.json") },
+      ]);
     }
     const config = await open();
     await accept(config, join(base, "home/config.json"));

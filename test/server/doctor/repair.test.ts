@@ -95,5 +95,10 @@ test("the command gets no variable that the config names as a secret", async () 
   const { doctor, started, finish } = await open(env, names);
   finish({ hosts: [] });
   await doctor.repair(SETUP, reviewer);
-  expect(Object.keys(started[0]!).sort()).toEqual(["GATE_HOME", "GATE_PORT", "PATH"]);
+  expect(Object.keys(started[0]!).sort()).toEqual([
+    "GATE_ERRORS",
+    "GATE_HOME",
+    "GATE_PORT",
+    "PATH",
+  ]);
 });

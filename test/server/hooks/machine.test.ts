@@ -60,6 +60,7 @@ describe.each(Object.keys(SPEAK))("%s in a folder of no project", (host) => {
         { status: "approved", execution: "succeeded", project_id: "machine" },
       ]);
     expect(items[2]!.path).toBe("x");
+    expect(items[3]!.decision.reason).toMatch(/ \(machine\)$/);
     const opened = (await sessions.list({})).items;
     expect(opened).toHaveLength(1);
     expect(opened[0]).toMatchObject({ root: elsewhere, host, client: "hook s-1" });

@@ -46,6 +46,7 @@ export class FakeDaemon {
       pending_count: 0,
       last_activity_at: null,
       reachable: true,
+      unread: false,
       workspace_ids: [],
     });
   }

@@ -228,6 +228,7 @@ function hub(id: string, ...roots: string[]): HubProject {
     pending_count: 0,
     last_activity_at: null,
     reachable: true,
+    unread: false,
     workspace_ids: [],
   };
 }

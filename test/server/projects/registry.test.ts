@@ -40,6 +40,7 @@ test("a folder with a config is a project; registering it again changes nothing"
     pending_count: 0,
     last_activity_at: null,
     reachable: true,
+    unread: false,
     workspace_ids: [],
     warnings: [],
   };

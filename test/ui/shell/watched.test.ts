@@ -8,6 +8,7 @@ const project = (id: string, last_activity_at: string | null = null): HubProject
   roots: [],
   pending_count: 0,
   reachable: true,
+  unread: false,
   workspace_ids: [],
   last_activity_at,
 });
