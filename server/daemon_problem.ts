@@ -1,13 +1,5 @@
-import { z } from "zod";
+import type { DaemonProblem } from "./config/schema.ts";
 import { quote } from "./shown/quote.ts";
-
-/** A problem that a person must solve, in the status of the daemon. */
-export const DaemonProblem = z.object({
-  message: z.string(),
-  fix: z.string().nullable().describe("the next step, for a person"),
-  is_config: z.boolean().describe("a config cannot be used, so everything is denied"),
-});
-export type DaemonProblem = z.infer<typeof DaemonProblem>;
 
 export function problemOf(message: string, fix: string | null = null): DaemonProblem {
   return { message, fix, is_config: false };

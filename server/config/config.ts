@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type DaemonProblem, problemOf } from "../daemon_problem.ts";
+import { problemOf } from "../daemon_problem.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { NewEvent } from "../db/ledger.ts";
@@ -33,6 +33,7 @@ import { checkPolicies, fingerprint, loadConfig, type Loaded, parseConfig } from
 import {
   type AcceptInput,
   type ConfigView,
+  type DaemonProblem,
   GlobalConfig,
   type OutsideChange,
   ProjectConfig,

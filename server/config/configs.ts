@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { MACHINE_ID } from "../constants.ts";
-import type { DaemonProblem } from "../daemon_problem.ts";
 import type { Database } from "../db/database.ts";
 import { AcceptedConfigs } from "./accepted.ts";
 import type { Config, ConfigServices } from "./config.ts";
 import { MACHINE } from "./config_text.ts";
 import { fingerprint, loadConfig, type Loaded } from "./load.ts";
-import { GlobalConfig } from "./schema.ts";
+import { type DaemonProblem, GlobalConfig } from "./schema.ts";
 import { isKey } from "./seal.ts";
 import { parseAccepted } from "./snapshot.ts";
 import { findConfig } from "./store.ts";

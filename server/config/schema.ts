@@ -72,6 +72,14 @@ export const GlobalConfig = z.looseObject({
 });
 export type GlobalConfig = z.infer<typeof GlobalConfig>;
 
+/** A problem that a person must solve, in the status of the daemon. */
+export const DaemonProblem = z.object({
+  message: z.string(),
+  fix: z.string().nullable().describe("the next step, for a person"),
+  is_config: z.boolean().describe("a config cannot be used, so everything is denied"),
+});
+export type DaemonProblem = z.infer<typeof DaemonProblem>;
+
 /** One rule in force, with its source. */
 export const SourcedRule = Rule.extend({
   reason: z.string().nullable()

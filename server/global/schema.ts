@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ActionQuery } from "../actions/list/schema.ts";
 import { AnalyticsQuery } from "../analytics/schema.ts";
 import { AuditExportQuery } from "../audit/schema.ts";
-import { DaemonProblem } from "../daemon_problem.ts";
+import { DaemonProblem } from "../config/schema.ts";
 import { HubProject } from "../projects/schema.ts";
 import { InWorkspace } from "../workspaces/schema.ts";
 
