@@ -18,7 +18,7 @@ import {
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { withoutWindow } from "./audit/schema.ts";
-import { keptProblem, problemOf } from "./daemon_problem.ts";
+import { keptProblem, problemOf } from "./config/daemon_problem.ts";
 import { Journal } from "./evidence/journal.ts";
 import { Signer } from "./audit/signer.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
-import { problemOf } from "../../server/daemon_problem.ts";
+import { problemOf } from "../../server/config/daemon_problem.ts";
 import { MACHINE_ID, VERSION } from "../../server/constants.ts";
 import { findListener } from "../../server/runtime/processes.ts";
 import { findDaemon, isOlder } from "../daemon/find.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DaemonProblem } from "../config/schema.ts";
-import { keptProblem, problemOf } from "../daemon_problem.ts";
+import { keptProblem, problemOf } from "../config/daemon_problem.ts";
 import { verifyEvents } from "../audit/verify.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";

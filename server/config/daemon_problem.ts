@@ -1,5 +1,5 @@
-import type { DaemonProblem } from "./config/schema.ts";
-import { quote } from "./shown/quote.ts";
+import type { DaemonProblem } from "./schema.ts";
+import { quote } from "../shown/quote.ts";
 
 export function problemOf(message: string, fix: string | null = null): DaemonProblem {
   return { message, fix, is_config: false };
