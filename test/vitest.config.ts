@@ -1,11 +1,20 @@
 import process from "node:process";
 import { defineConfig } from "vitest/config";
 
+/** Files that need a process of their own: it moves its temporary folder, or is itself looked at. */
+const ALONE = [
+  "test/cli/commands/sandbox.test.ts",
+  "test/server/http_corpus.test.ts",
+  "test/server/runtime/**/*.test.ts",
+  "test/server/sandbox/**/*.test.ts",
+];
+const SHARED = ["test/**/*.test.{ts,tsx}", ...ALONE.map((path) => `!${path}`)];
+const isOtherRuntime = "Deno" in globalThis || "Bun" in globalThis;
+
 export default defineConfig({
   oxc: { jsx: { importSource: "preact" } },
   test: {
     root: new URL("..", import.meta.url).pathname,
-    include: ["test/**/*.test.{ts,tsx}"],
     // A busy machine is no failure: what hangs is found by its own deadline.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -17,5 +26,10 @@ export default defineConfig({
     maxWorkers: 3,
     // Under Bun vitest loses Zod's exports unless it transforms that package itself.
     server: "Bun" in globalThis ? { deps: { inline: [/zod/] } } : {},
+    // On Node, where most tests run, a process loads the sources once and not for each file again.
+    projects: [
+      { extends: true, test: { name: "shared", include: SHARED, isolate: isOtherRuntime } },
+      { extends: true, test: { name: "alone", include: ALONE } },
+    ],
   },
 });
