@@ -1,6 +1,8 @@
 import type { Credentials } from "./auth/credentials.ts";
+import type { PageKeys } from "./auth/login.ts";
 import type { Caller } from "./auth/schema.ts";
 import { isAllowed, isPublic } from "./auth/scopes.ts";
+import { signAnswer } from "./auth/signed_answer.ts";
 import { REQUEST_LIMITS } from "./constants.ts";
 import type { Environment } from "./environment.ts";
 import { GateError } from "./errors.ts";
@@ -33,16 +35,14 @@ export interface Guarded {
 export function createGuard(
   app: Guarded,
   credentials: Credentials,
-  log: Environment["log"],
+  { keys, log }: { keys: PageKeys; log: Environment["log"] },
 ): (request: RawRequest) => Promise<Response> {
   const memory = new IdleMemory();
   return async (raw) => {
     memory.note();
-    try {
-      return secure(await answer(raw, app, credentials), raw.target);
-    } catch (error) {
-      return secure(problemResponse(toGateError(error, log)), raw.target);
-    }
+    const given = await answer(raw, app, credentials)
+      .catch((error) => problemResponse(toGateError(error, log)));
+    return signAnswer(secure(given, raw.target), raw, keys);
   };
 }
 

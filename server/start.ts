@@ -102,7 +102,7 @@ async function openGate(
   const prover = new Prover(keys, tokens);
   const logins = { codes: new LoginCodes(environment), keys };
   const app = createApp({ ...environment, daemon, logins, prover, readers, assets: readAsset });
-  open(createGuard(app, credentials, log));
+  open(createGuard(app, credentials, { keys, log }));
   if (!project) await writeDaemonFile(environment, listening);
   return {
     daemon,
@@ -114,6 +114,7 @@ async function openGate(
       // Stops running commands first, because their results need an open ledger.
       await app.close();
       const served = listening.close();
+      keys.end();
       await daemon.letGo();
       await served;
       // Removed before the daemon releases the home, so that the file is still this daemon's.

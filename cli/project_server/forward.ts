@@ -1,6 +1,7 @@
 import { PageKeys } from "../../server/auth/login.ts";
 import { Prover } from "../../server/auth/prover.ts";
 import { DaemonChallenge } from "../../server/auth/schema.ts";
+import { signAnswer } from "../../server/auth/signed_answer.ts";
 import { GateError } from "../../server/errors.ts";
 import { bodyLimit, hasBody } from "../../server/guard/body.ts";
 import { parseJson } from "../../server/guard/json.ts";
@@ -27,21 +28,27 @@ interface Forwarding extends ForwardOptions {
 }
 
 /** Serves a project's port and forwards every request to the daemon. @throws PortTakenError */
-export function serveForwarding(options: ForwardOptions): Promise<Listening> {
+export async function serveForwarding(options: ForwardOptions): Promise<Listening> {
   const keys = new PageKeys<string>({ now: Date.now });
   const forwarding: Forwarding = { ...options, keys, prover: new Prover(keys) };
-  return serve({
+  const listening = await serve({
     port: options.port,
     socket_path: null,
     refuse: (error) => secure(problemResponse(error), "/api"),
     handler: async (request) => {
-      try {
-        return await forward(request, forwarding);
-      } catch (error) {
-        return secure(problemResponse(toGateError(error)), request.target);
-      }
+      const answer = await forward(request, forwarding)
+        .catch((error) => secure(problemResponse(toGateError(error)), request.target));
+      return signAnswer(answer, request, keys);
     },
   });
+  return {
+    ...listening,
+    close(grace_ms) {
+      const closed = listening.close(grace_ms);
+      keys.end();
+      return closed;
+    },
+  };
 }
 
 /**

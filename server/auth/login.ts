@@ -2,9 +2,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
-import { keyIdOf } from "./prove_daemon.ts";
+import { answerText, keyIdOf } from "./prove_daemon.ts";
 import type { LoginCode } from "./schema.ts";
-import { createSecret, digestOf, hexDigestOf } from "./secrets.ts";
+import { createSecret, digestOf, hexDigestOf, macOf } from "./secrets.ts";
 
 /** A browser logs in with a code and then keeps a key. */
 export interface Logins {
@@ -89,6 +89,7 @@ interface Kept<Holder> {
 export class PageKeys<Holder = string> {
   readonly #now: Environment["now"];
   #keys = new Map<string, Kept<Holder>>();
+  #ended = false;
 
   constructor({ now }: Pick<Environment, "now">) {
     this.#now = now;
@@ -106,9 +107,26 @@ export class PageKeys<Holder = string> {
 
   /** The holder of this key; null when the key is unknown or expired. */
   holderOf(key: string): Holder | null {
-    if (key.length !== 43) return null;
-    const found = this.#keys.get(hexDigestOf(key));
-    return found && found.expires > this.#now() ? found.holder : null;
+    return this.#find(key)?.holder ?? null;
+  }
+
+  /**
+   * Signs an answer to the holder of this key, so that a page takes none from another program; null
+   * when the key is unknown.
+   */
+  signAnswer(key: string, nonce: string, origin: string): string | null {
+    const found = this.#find(key);
+    return found ? macOf(found.digest, answerText(nonce, origin)) : null;
+  }
+
+  /**
+   * Ends every key, also those of later logins. A process that releases its port ends them first:
+   * whoever takes the port gets keys from pages that have not noticed yet, while connections of this
+   * process are still open.
+   */
+  end(): void {
+    this.#ended = true;
+    this.#keys.clear();
   }
 
   /** The SHA-256 of the key with this id; null when there is none. */
@@ -117,7 +135,14 @@ export class PageKeys<Holder = string> {
     return null;
   }
 
+  #find(key: string): Kept<Holder> | null {
+    if (key.length !== 43 || this.#ended) return null;
+    const found = this.#keys.get(hexDigestOf(key));
+    return found && found.expires > this.#now() ? found : null;
+  }
+
   #valid(): [string, Kept<Holder>][] {
+    if (this.#ended) return [];
     return [...this.#keys].filter(([, { expires }]) => expires > this.#now());
   }
 }

@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** A new secret of that many bits, safe in an address and in a header. */
 export function createSecret(bits: 128 | 256): string {
@@ -13,6 +13,11 @@ export function digestOf(secret: string): Uint8Array {
 /** The digest in hexadecimal: a key for maps. An attacker cannot choose a digest. */
 export function hexDigestOf(secret: string): string {
   return hash("sha256", secret, "hex");
+}
+
+/** The HMAC-SHA-256 of a text under a digest, in base64url. */
+export function macOf(digest: Uint8Array, text: string): string {
+  return createHmac("sha256", digest).update(text).digest("base64url");
 }
 
 /** Compares two digests in hexadecimal in constant time. */

@@ -323,8 +323,9 @@ test.each(
 async function alterSnapshots(page: Page, change: (json: { sessions: object[] }) => object) {
   await page.route("**/api/agent-monitor/snapshot", async (route) => {
     try {
-      const json = await (await route.fetch()).json();
-      await route.fulfill({ json: { ...json, ...change(json) } });
+      const response = await route.fetch();
+      const json = await response.json();
+      await route.fulfill({ response, json: { ...json, ...change(json) } });
     } catch (error) {
       if (!/disposed|closed/.test(String(error))) throw error;
     }

@@ -45,7 +45,9 @@ test("a check that runs shows how far it is; a damaged chain is named with its e
     of: 9000,
   };
   let now: Record<string, unknown> = { ...state, events: 9000, check: { ...check, result: null } };
-  await page.route("**/api/audit/state*", (route) => route.fulfill({ json: now }));
+  await page.route("**/api/audit/state*", async (route) => {
+    await route.fulfill({ response: await route.fetch(), json: now });
+  });
   await page.reload();
   await page.getByText("1,200 of 9,000 events").waitFor();
   expect(await page.getByRole("progressbar").getAttribute("value")).toBe("1200");
@@ -144,10 +146,10 @@ test("an export that is refused says why, and one that is stopped leaves nothing
   await page.unroute("**/api/audit/export*");
   const problem = { type: "about:blank", title: "x", status: 503, code: "unavailable" };
   const detail = "Cannot export: event 7 is damaged; run: gate audit verify";
-  await page.route(
-    "**/api/audit/export*",
-    (route) => route.fulfill({ status: 503, json: { ...problem, detail } }),
-  );
+  await page.route("**/api/audit/export*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, status: 503, json: { ...problem, detail } });
+  });
   await page.getByRole("button", { name: "Export CSV" }).click();
   await page.getByText(detail).waitFor();
 });

@@ -14,6 +14,7 @@ import { requestText, sendRaw } from "../raw_http.ts";
 
 let home: string;
 let tokens: Tokens;
+let keys: PageKeys;
 let listening: Listening;
 const heard: { url: string; json: unknown }[] = [];
 
@@ -26,7 +27,8 @@ beforeAll(async () => {
     id: () => crypto.randomUUID(),
     log: () => {},
   };
-  const credentials = new Credentials(tokens, new PageKeys(environment));
+  keys = new PageKeys(environment);
+  const credentials = new Credentials(tokens, keys);
   const router = {
     async fetch(request: Request, { json }: { json: unknown }) {
       heard.push({ url: request.url, json });
@@ -38,7 +40,7 @@ beforeAll(async () => {
   listening = await serve({
     port: 0,
     socket_path: join(home, "run", "gate.sock"),
-    handler: createGuard(router, credentials, () => {}),
+    handler: createGuard(router, credentials, { keys, log: () => {} }),
     refuse: (error) => secure(problemResponse(error), "/api"),
     timeouts: { headers_ms: 300, request_ms: 600, check_ms: 50 },
     all_bodies_bytes: 4_000_000,

@@ -1,11 +1,17 @@
 import { signal } from "@preact/signals";
-import { createChallenge, isProved } from "../../server/auth/prove_daemon.ts";
+import {
+  AnswerCheck,
+  createChallenge,
+  isProved,
+  NONCE_HEADER,
+} from "../../server/auth/prove_daemon.ts";
 import { keepInvitation } from "./invitation.ts";
 import { lock } from "./proof.ts";
 
 const NAME = "gate.key";
 const LIFE_MS = 12 * 60 * 60 * 1000;
 const PROOF_MS = 10_000;
+const CLOCK_MS = 60_000;
 
 /** The key of this page; null shows the login page. Requests use it through `provenKey`. */
 export const key = signal<string | null>(null);
@@ -54,6 +60,37 @@ export async function provenKey(): Promise<string> {
   return current;
 }
 
+let answers: { key: string; check: AnswerCheck } | null = null;
+
+/**
+ * A `fetch` with the key, for the daemon only. The connection may have changed hands since the last
+ * proof, so the answer itself is signed too.
+ * @throws Error when nobody answers, when another program does, or when the page has no key
+ */
+export async function fetchProven(
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+): Promise<Response> {
+  const current = await provenKey();
+  if (answers?.key !== current) answers = { key: current, check: new AnswerCheck(current) };
+  const { check } = answers;
+  const nonce = check.createNonce();
+  const headers = new Headers(init.headers);
+  headers.set("X-Gate-Key", current);
+  headers.set(NONCE_HEADER, nonce);
+  const options: RequestInit = { ...init, headers, credentials: "omit", redirect: "error" };
+  const answer = await fetch(input, options);
+  if (await check.isDaemons(answer, nonce, location.origin)) {
+    if (answer.status === 401) forgetKey();
+    return answer;
+  }
+  void answer.body?.cancel();
+  // A daemon that does not know the key signs nothing. The next proof says who answers.
+  distrust();
+  await provenKey();
+  throw new Error("the daemon did not sign its answer");
+}
+
 /** Requires a new proof of the daemon: a connection was lost, so another program may answer now. */
 export function distrust(): void {
   proven = null;
@@ -83,18 +120,21 @@ async function prove(current: string): Promise<void> {
   if (answer.status >= 500) throw new Error(`the daemon's proof: ${answer.status}`);
   const body = await answer.json().catch(() => null) as { code?: unknown } | null;
   if (answer.ok && await isProved(current, challenge, location.origin, body)) return;
-  refusal.value = answer.status === 404 && body?.code === "not_found" ? "unknown" : "stranger";
+  const isUnknown = answer.status === 404 && body?.code === "not_found";
+  // A key that is about to end by the page's own clock has ended by the daemon's.
+  if (!isUnknown) refusal.value = "stranger";
+  else if (read(Date.now() + CLOCK_MS) !== null) refusal.value = "unknown";
   if (key.value === current) forgetKey();
   throw new Error("another program answers on this port");
 }
 
-function read(): string | null {
+function read(now = Date.now()): string | null {
   try {
     const kept = JSON.parse(localStorage.getItem(NAME) ?? "null") as
       | { key?: unknown; until?: unknown }
       | null;
     if (typeof kept?.key !== "string" || typeof kept.until !== "number") return null;
-    return kept.until > Date.now() ? kept.key : null;
+    return kept.until > now ? kept.key : null;
   } catch {
     return null;
   }

@@ -1,12 +1,12 @@
 import { type Client, createClient, ProblemError, unwrap } from "../../server/client.ts";
-import { distrust, forgetKey, provenKey } from "./auth.ts";
+import { distrust, fetchProven } from "./auth.ts";
 import { NotProved, prove, proveAll } from "./proof.ts";
 
 export { ProblemError, unwrap };
 
 /**
  * The typed HTTP client with this page's key, for one project or for none. It sends the key only to
- * a daemon that has proved itself, and asks the person when the daemon requires a proof.
+ * a daemon that has proved itself, takes only answers of that daemon, and asks the person when the daemon requires a proof.
  */
 export function api(project?: string): Client {
   return createClient({
@@ -30,13 +30,8 @@ export function explain(error: unknown): string {
 }
 
 async function send(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const headers = new Headers(init?.headers);
-  headers.set("X-Gate-Key", await provenKey());
   try {
-    const options: RequestInit = { ...init, headers, credentials: "omit", redirect: "error" };
-    const response = await fetch(input, options);
-    if (response.status === 401) forgetKey();
-    return response;
+    return await fetchProven(input, init);
   } catch (error) {
     distrust();
     throw error;

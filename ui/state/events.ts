@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { createParser } from "eventsource-parser";
 import type { StreamEvent, Topic } from "../../server/events/schema.ts";
-import { distrust, forgetKey, provenKey } from "./auth.ts";
+import { distrust, fetchProven } from "./auth.ts";
 
 /** Whether the page receives changes. */
 type Connection = "connecting" | "live" | "offline";
@@ -77,14 +77,10 @@ async function run(handlers: EventHandlers, closed: AbortSignal): Promise<void> 
 }
 
 async function open(last: string, closed: AbortSignal): Promise<Response> {
-  const headers: Record<string, string> = {
-    "Accept": "text/event-stream",
-    "X-Gate-Key": await provenKey(),
-  };
+  const headers: Record<string, string> = { "Accept": "text/event-stream" };
   if (last) headers["Last-Event-ID"] = last;
   const url = `/api/events?topics=${[...topics]}`;
-  const response = await fetch(url, { headers, credentials: "omit", signal: closed });
-  if (response.status === 401) forgetKey();
+  const response = await fetchProven(url, { headers, signal: closed });
   if (!response.ok || !response.body) throw new Error(`events: ${response.status}`);
   return response;
 }

@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createChallenge, isProved } from "../../../server/auth/prove_daemon.ts";
+import { AnswerCheck, createChallenge, isProved } from "../../../server/auth/prove_daemon.ts";
 import { readToken } from "../../../server/auth/tokens.ts";
 import { createSocketFetch, type Fetch } from "../../../server/runtime/socket_fetch.ts";
 import { PortTakenError } from "../../../server/runtime/serve.ts";
@@ -38,6 +40,33 @@ async function logIn(): Promise<string> {
   const login = await fetch(url(path), { redirect: "manual" });
   return /#key=([\w-]{43})$/.exec(login.headers.get("location")!)![1]!;
 }
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+test("an answer to a request with a page key and a nonce is signed, and no other", async () => {
+  const check = new AnswerCheck(key);
+  const ask = (headers: Record<string, string>, path = "/api/daemon/status") =>
+    fetch(url(path), { headers });
+  const nonce = check.createNonce();
+  for (const path of ["/api/daemon/status", "/api/nothing"]) {
+    const answer = await ask({ "x-gate-key": key, "x-gate-nonce": nonce }, path);
+    expect(await check.isDaemons(answer, nonce, url(""))).toBe(true);
+    expect(await check.isDaemons(answer, check.createNonce(), url(""))).toBe(false);
+    expect(await check.isDaemons(answer, nonce, "http://127.0.0.1:1")).toBe(false);
+    expect(await new AnswerCheck("x".repeat(43)).isDaemons(answer, nonce, url(""))).toBe(false);
+  }
+  const unsigned: Record<string, string>[] = [
+    { "x-gate-key": key },
+    { "x-gate-key": key, "x-gate-nonce": "short" },
+    { "x-gate-key": "x".repeat(43), "x-gate-nonce": nonce },
+    { "x-gate-nonce": nonce },
+  ];
+  for (const headers of unsigned) {
+    expect((await ask(headers)).headers.get("x-gate-daemon")).toBe(null);
+  }
+});
 
 const url = (path: string, host = "127.0.0.1") => `http://${host}:${gate.port}${path}`;
 
@@ -99,6 +128,25 @@ test("a page key ends with the daemon, and a file of an older version is removed
   await start(port);
   expect(await status()).toBe(401);
   expect((await ask(await createChallenge(key))).status).toBe(404);
+  key = await logIn();
+});
+
+test("a page key ends with the port, also for a connection that is still open", async () => {
+  const { port } = gate;
+  const socket = connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  let heard = "";
+  socket.on("data", (chunk) => heard += chunk);
+  // The request has begun, so the daemon waits for it while it closes.
+  socket.write(`GET /api/daemon/status HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`);
+  await fetch(url("/healthz"));
+  const closed = gate.close();
+  await until(async () => await fetch(url("/healthz")).then(() => false, () => true));
+  socket.write(`X-Gate-Key: ${key}\r\n\r\n`);
+  await once(socket, "close");
+  await closed;
+  await start(port);
+  expect(heard).toMatch(/^HTTP\/1\.1 401 /);
   key = await logIn();
 });
 

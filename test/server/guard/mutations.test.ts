@@ -28,10 +28,11 @@ beforeAll(async () => {
       return new Response("{}");
     },
   };
+  const keys = new PageKeys(environment);
   listening = await serve({
     port: 0,
     socket_path: null,
-    handler: createGuard(router, new Credentials(tokens, new PageKeys(environment)), () => {}),
+    handler: createGuard(router, new Credentials(tokens, keys), { keys, log: () => {} }),
     refuse: (error) => secure(problemResponse(error), "/api"),
   });
 });
