@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 const UNITS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS } as const;
 const MOST_DAYS = 3650;
 /** A longer window is counted by days. */
-const MOST_HOURS = 48;
+export const MOST_HOURS = 48;
 
 /** A length of time up to now: minutes or hours, counted exactly, or whole days. */
 export const AnalyticsWindow = z.string()

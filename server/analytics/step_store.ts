@@ -1,6 +1,7 @@
+import { setImmediate as pause } from "node:timers/promises";
 import type { Ledger, Row, Value } from "../db/ledger.ts";
 import { RARE } from "../db/ledger_migrations.ts";
-import type { Bounds } from "./schema.ts";
+import { type Bounds, MOST_HOURS } from "./schema.ts";
 
 /** An action that was submitted or decided in a range. */
 export interface Counted {
@@ -66,19 +67,41 @@ const DECISIONS = `type IN ('action.approved', 'action.rejected', 'action.expire
 
 /** The numbers of the first and last event of the range; an event is a moment later than its time. */
 export async function eventsOf(ledger: Ledger, { from, to }: Bounds): Promise<Numbers> {
-  const [row] = await ledger.all(
-    `SELECT min(seq) AS first, max(seq) AS last FROM audit_index
-      WHERE project_id = ? AND name = 'at' AND value >= ? AND value < ?`,
-    [
-      ledger.project_id,
-      from,
-      to === null ? LAST : new Date(Date.parse(to) + LATE_MS).toISOString(),
-    ],
-  );
-  return row?.first == null ? NONE : { first: Number(row.first), last: Number(row.last) };
+  const end = to === null ? LAST : timeOf(Date.parse(to) + LATE_MS);
+  const last = timeOf(Date.parse(from) + MOST_HOURS * HOUR_MS);
+  let found = NONE;
+  // A statement reads the events of one hour, so that a day with many events blocks nobody.
+  for (let hour = from; hour < end;) {
+    const next = hour < last ? earlier(timeOf(Date.parse(hour) + HOUR_MS), end) : end;
+    const [row] = await ledger.all(
+      `SELECT min(seq) AS first, max(seq) AS last FROM audit_index
+        WHERE project_id = ? AND name = 'at' AND value >= ? AND value < ?`,
+      [ledger.project_id, hour, next],
+    );
+    if (row?.first != null) {
+      found = joined(found, { first: Number(row.first), last: Number(row.last) });
+    }
+    hour = next;
+    await pause();
+  }
+  return found;
 }
 
 const LATE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+function joined(a: Numbers, b: Numbers): Numbers {
+  if (a.first > a.last) return b;
+  return { first: Math.min(a.first, b.first), last: Math.max(a.last, b.last) };
+}
+
+function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
 
 /** A page of decisions in the range about other actions than these, and the event that ends it. */
 export async function listDecided(
