@@ -1,12 +1,12 @@
 import { PageKeys } from "../../server/auth/login.ts";
 import { Prover } from "../../server/auth/prover.ts";
 import { DaemonChallenge } from "../../server/auth/schema.ts";
-import { signAnswer } from "../../server/auth/signed_answer.ts";
 import { GateError } from "../../server/errors.ts";
 import { bodyLimit, hasBody } from "../../server/guard/body.ts";
 import { parseJson } from "../../server/guard/json.ts";
 import { checkFetchSite, checkHost, checkOrigin, valuesOf } from "../../server/guard/origin.ts";
 import { problemResponse, secure } from "../../server/guard/response.ts";
+import { signAnswer } from "../../server/guard/signed_answer.ts";
 import { parseTarget } from "../../server/guard/target.ts";
 import { parse } from "../../server/parse.ts";
 import { type Listening, type RawRequest, serve } from "../../server/runtime/serve.ts";

@@ -1,7 +1,7 @@
-import { valuesOf } from "../guard/origin.ts";
+import type { PageKeys } from "../auth/login.ts";
+import { ANSWER_HEADER, NONCE, NONCE_HEADER } from "../auth/prove_daemon.ts";
 import type { RawRequest } from "../runtime/serve.ts";
-import type { PageKeys } from "./login.ts";
-import { ANSWER_HEADER, NONCE, NONCE_HEADER } from "./prove_daemon.ts";
+import { valuesOf } from "./origin.ts";
 
 /**
  * Signs the answer to a request that brought a page key and a nonce. Between the end of a daemon and
