@@ -12,7 +12,7 @@ import { isStatic } from "./holes.ts";
 import { filesOf } from "./interpret/globs.ts";
 import type { Effect } from "./interpret/unit.ts";
 import { meter } from "./meter.ts";
-import { evaluateRead } from "./path_rules.ts";
+import { evaluateRead, withoutDoubt } from "./path_rules.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import type { PathFacts, Surroundings } from "./request.ts";
 import type { Rule } from "./schema.ts";
@@ -106,8 +106,7 @@ function rememberNames(isForbidden: (facts: PathFacts) => boolean) {
 }
 
 function tooMany(finding: Finding, { largest }: TooMany, { below }: Effect): Finding {
-  const reason = `${finding.reason.replace(/ \(the path is not fully known\)$/, "")} ` +
-    "(too many files are below this folder to tell)";
+  const reason = `${withoutDoubt(finding.reason)} (too many files are below this folder to tell)`;
   const option = below?.leave_out?.folder.replace(/\{(name|path)\}/, largest ?? "");
   const alternative = option && largest !== null
     ? `Name the folders to read, or add ${option}`

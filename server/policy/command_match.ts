@@ -165,10 +165,11 @@ function matchProgram(stage: Stage, program: string, forbids: boolean): Match {
 
 /**
  * Whether the word sets a variable that programs read. It starts none, whatever its value is. PATH is
- * none of them: by an unknown one each name may be any program.
+ * none of them: by an unknown one each name may be any program. Each rule asks again, so a very long
+ * name, which could be slow, counts as a program.
  */
 export function isVariable(word: string): boolean {
-  return /^(?!PATH=)\w+=/.test(word);
+  return /^(?!PATH=)\w{1,256}=/.test(word);
 }
 
 /** The shells that `sh` means in a rule such as `curl * | sh`. */

@@ -87,10 +87,22 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   const known = { analysis: toAnalysis(analysed, cwd), units, named, proof, obstacles };
   // If a tool rule matches, the default does not apply.
   if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
-  if (findings.length === 0) findings.push(byDefault(policy.defaultEffect, "this command"));
+  if (findings.length === 0) {
+    const isProved = proof !== undefined && "proved" in proof;
+    const runs_none = isProved && units.every(({ argv }) => argv[0] === "cd");
+    findings.push(runs_none ? RUNS_NONE : byDefault(policy.defaultEffect, "this command"));
+  }
   // With the default `allow`, a person chose to allow every command that is not suspicious.
   if (policy.defaultEffect === "allow" || !proof) return { findings, ...known };
   return { findings: [...findings, ...findUnproved(command, proof)], ...known };
+};
+
+/** A proved text that starts no program, such as `cd src` alone: it only changes its own shell. */
+const RUNS_NONE: Finding = {
+  effect: "allow",
+  rule: null,
+  reason: "It runs no program",
+  alternative: null,
 };
 
 /** The paths with those that the command reads by links in git's folder. */

@@ -173,8 +173,13 @@ function apply(rule: PathRule, names: PathNames[]): Finding | null {
   if (!forbids) return yes === names.length ? findingOf(rule) : null;
   if (yes > 0) return findingOf(rule);
   if (maybe === 0) return null;
-  const reason = `${rule.reason} (the path is not fully known)`;
+  const reason = `${rule.reason} (the path "${show(names.at(-1)!.path)}" is not fully known)`;
   return { ...findingOf(rule), effect: "ask", reason, unsure: true };
+}
+
+/** A reason without its doubt about the path, for another reason to doubt. */
+export function withoutDoubt(reason: string): string {
+  return reason.replace(/ \(the path "[^]*" is not fully known\)$/, "");
 }
 
 function holdsRoot({ path, roots }: PathNames, around: Surroundings): boolean {

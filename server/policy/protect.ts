@@ -1,7 +1,7 @@
 import { EDITOR_SETTINGS, type ProtectedPath } from "../hosts/host.ts";
 import { HOSTS } from "../hosts/hosts.ts";
 import { builtin, type Finding } from "./finding.ts";
-import { HOLE, isNamed } from "./holes.ts";
+import { HOLE, isNamed, show } from "./holes.ts";
 import {
   compilePath,
   matchPath,
@@ -115,10 +115,16 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
         found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
       }
     } else if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
-      found.push(builtin("ask", "never-automatic", pattern, `${why}: a person must approve it`));
+      const reason = `${why} ("${inProject(names.at(-1)!)}"): a person must approve it`;
+      found.push(builtin("ask", "never-automatic", pattern, reason));
     }
   }
   return found;
+}
+
+/** The path as a person reads it: without the folder of its project. */
+function inProject({ path, roots: [below] }: PathNames): string {
+  return show(below && below.plain.length > 0 ? below.plain.join("/") : path);
 }
 
 /** Asks about writes to a folder that is git's own under another name, or that becomes one. */

@@ -111,7 +111,7 @@ const GIT_READING = ["git status", "git diff", "git log", "git show"];
 const LOOKING = (
   "find tree du file stat diff cmp comm sort uniq cut paste join column fold fmt nl tac rev expand unexpand tr jq sed " +
   "strings xxd od hexdump md5sum sha1sum sha256sum sha512sum cksum basename dirname realpath readlink which type seq " +
-  "sleep true false test uname whoami id"
+  "sleep true false test uname whoami id date"
 ).split(" ");
 
 const COMPUTING = ["python3 -c", "python -c", "node -e", "node -p", "perl -e", "ruby -e"]
@@ -170,7 +170,8 @@ const SHOWING_KEYS = [
 
 const CHANGING_MACHINE = (
   "modprobe insmod rmmod iptables ip6tables nft ufw useradd userdel usermod passwd chpasswd visudo " +
-  "swapoff wipefs blkdiscard lvremove vgremove pvremove"
+  "swapoff wipefs blkdiscard lvremove vgremove pvremove auditctl augenrules setenforce setsebool semanage " +
+  "semodule apparmor_parser aa-disable aa-complain aa-teardown"
 ).split(" ");
 
 const BLOCKED: RuleGroup[] = [
@@ -285,7 +286,8 @@ export const TEMPLATES: readonly Template[] = [
       },
       {
         effect: "ask",
-        reason: "They change disks, users, services or the network of the whole machine",
+        reason:
+          "They change disks, users, services, the network or the defences of the whole machine",
         rules: { askCommands: CHANGING_MACHINE },
       },
     ],

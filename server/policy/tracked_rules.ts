@@ -4,7 +4,7 @@ import { DEEP, isStatic } from "./holes.ts";
 import type { Effect } from "./interpret/unit.ts";
 import { meter } from "./meter.ts";
 import { compileNameTest } from "./path_match.ts";
-import { evaluateRead } from "./path_rules.ts";
+import { evaluateRead, withoutDoubt } from "./path_rules.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import type { PathFacts, Surroundings } from "./request.ts";
 import { excludesOf, fromTop, type Repository, testOf } from "./tracked.ts";
@@ -101,7 +101,7 @@ function unknown(
   return evaluateRead(policy, factsOf(root, DEEP), around).map((finding) => ({
     ...finding,
     effect: "ask" as const,
-    reason: `${finding.reason.replace(/ \(the path is not fully known\)$/, "")} (${why})`,
+    reason: `${withoutDoubt(finding.reason)} (${why})`,
     alternative: "Name the file to show, as in git show HEAD:path",
   }));
 }

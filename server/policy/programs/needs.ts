@@ -63,7 +63,8 @@ const PRIVILEGE = setOf(
   "sudo su doas pkexec run0 runuser setpriv sg newgrp chroot nsenter unshare mount umount swapon " +
     "swapoff insmod modprobe rmmod sysctl iptables ip6tables nft ufw firewall-cmd useradd userdel " +
     "usermod groupadd passwd chpasswd visudo chown chgrp setcap mknod losetup mkfs fdisk parted " +
-    "setfacl chattr",
+    "setfacl chattr auditctl augenrules setenforce setsebool semanage semodule apparmor_parser " +
+    "aa-disable aa-complain aa-teardown",
 );
 
 /** Subcommands of each program that get something. One of two words is written with a dot. */

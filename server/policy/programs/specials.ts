@@ -13,6 +13,7 @@ import { runShell } from "./scripts.ts";
 import { runProgram, runRow } from "./program.ts";
 import { EVERYTHING } from "../below.ts";
 import { touchCode, touchListed } from "./operands.ts";
+import { OUTPUTS } from "./outputs.ts";
 import { touchPatch } from "./patches.ts";
 import { tarReach, touchBelow } from "./recursion.ts";
 import { ROWS } from "./rows.ts";
@@ -61,6 +62,22 @@ function withSettings(handler: Handler, commandOf = sshCommand): Handler {
 }
 
 const copies: Handler = (argv, call, run) => runRow(ROWS[baseName(argv[0]!)]!, argv, call, run);
+
+/** The words with which `date` only prints: formats, the zone, and the time of a text or of a file. */
+const SHOWS_TIME =
+  /^(\+.*|-u?[dr]|-[uR]+|-I\w*|--(utc|universal|uct|rfc-email|date|reference|rfc-3339|(date|reference)=.*|rfc-3339=\w+|iso-8601(=\w+)?))$/s;
+
+/** `date -s text` and `date 01020304` set the clock. */
+const runDate: Handler = (argv, call, run) => {
+  const words = argv.slice(1);
+  const isValue = (at: number) =>
+    /^(-u?[dr]|--(date|reference|rfc-3339))$/.test(words[at - 1] ?? "");
+  const setting = words.find((word, at) =>
+    isStatic(word) && !isValue(at) && !SHOWS_TIME.test(word)
+  );
+  if (setting !== undefined) run.doubt("this may set the clock", argv.map(show).join(" "), call);
+  return OUTPUTS.date!(argv, call, run);
+};
 
 /** `less +!command` and `more +!command`. */
 const runPager: Handler = (argv, call, run) => {
@@ -198,6 +215,7 @@ export const SPECIALS: Record<string, Handler> = {
   at: runLater,
   batch: runLater,
   crontab: runCrontab,
+  date: runDate,
   capsh: runCapsh,
   schtasks: runScheduled,
   "schtasks.exe": runScheduled,

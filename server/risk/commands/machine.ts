@@ -5,7 +5,7 @@ import { asksHelp, type Call, has, one, type Row } from "./call.ts";
 export const MACHINE: readonly Row[] = [
   [/^(sudo|doas|su|pkexec|runas|gosu|nsenter|chroot|unshare|setpriv)$/, privilegeCauses],
   [
-    /^(systemctl|service|launchctl|rc-service|initctl|iptables|ip6tables|nft|ufw|firewall-cmd|sysctl|modprobe|insmod|rmmod|useradd|userdel|usermod|groupadd|passwd|chpasswd|visudo|mount|umount|swapoff|setenforce|update-alternatives|update-rc\.d|hostnamectl|timedatectl|csrutil|spctl|defaults|reg|netsh|sc|reboot|shutdown|halt|poweroff|init|nmcli|ifconfig)$/,
+    /^(systemctl|service|launchctl|rc-service|initctl|iptables|ip6tables|nft|ufw|firewall-cmd|sysctl|modprobe|insmod|rmmod|useradd|userdel|usermod|groupadd|passwd|chpasswd|visudo|mount|umount|swapoff|setenforce|auditctl|augenrules|setsebool|semanage|semodule|apparmor_parser|aa-(?:disable|complain|teardown)|update-alternatives|update-rc\.d|hostnamectl|timedatectl|csrutil|spctl|defaults|reg|netsh|sc|reboot|shutdown|halt|poweroff|init|nmcli|ifconfig)$/,
     serviceCauses,
   ],
   [/^(chmod|chown|chgrp|setcap|setfacl)$/, modeCauses],

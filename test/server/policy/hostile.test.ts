@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { isVariable } from "../../../server/policy/command_match.ts";
 import { compilePolicy, evaluate } from "../../../server/policy/evaluate.ts";
 import { HOSTILE_COMMANDS, HOSTILE_MEETINGS, HOSTILE_POLICY } from "./hostile.ts";
 import { AROUND, evaluateCommand, ROOT } from "./score.ts";
@@ -35,4 +36,14 @@ test("the next decision is not charged for the one before", () => {
     for (const command of Object.values(HOSTILE_MEETINGS)) evaluateCommand(command, mean);
     expect(evaluateCommand("echo hello", mean).decision.effect).toBe("allow");
   }
+});
+
+test.each([
+  ["NAME=value", true],
+  ["PATH=/srv/bin", false],
+  [`${"a".repeat(256)}=1`, true],
+  [`${"a".repeat(257)}=1`, false],
+  ["a-b=1", false],
+])("whether %j sets a variable is found within a bound", (word, expected) => {
+  expect(isVariable(word)).toBe(expected);
 });

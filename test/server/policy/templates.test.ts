@@ -262,3 +262,50 @@ test.each([
 ])("the balanced template looks at options and files: %s: %s", (command, effect) => {
   expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe(effect);
 });
+
+describe("the balanced template on texts that prove themselves", () => {
+  test.each([
+    ...["cd src", "cd src && cd lib", "cd /srv", "name=value"],
+    ...[
+      "date",
+      "date +%F",
+      "date -u +%Y-%m-%dT%H:%M:%SZ",
+      "date -d yesterday +%F",
+      "TZ=UTC date -R",
+    ],
+    ...["touch src/a; date -r src/a", "date --rfc-3339 date"],
+  ])("allows %j", (command) => {
+    expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("allow");
+  });
+
+  test.each([
+    ...["cd $x", "cd -", "cd src; npm test", "PATH=/srv/bin", "cd src | cat x > y", "# nothing"],
+    ...["date -s 10:00", "date -us10:00", "date --set=10:00", "date --se 10:00", "date 01020304"],
+    ...["date -- 01020304", "date -d now -s 10:00", "date $x"],
+  ])("asks about %j", (command) => {
+    expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("ask");
+  });
+
+  test.each(["date -f .env", "cd src && cat ../.env"])("denies %j", (command) => {
+    expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("deny");
+  });
+});
+
+describe("a question about a file", () => {
+  test.each([
+    ["echo a > lefthook.yml", '"lefthook.yml"'],
+    ["cp x packages/a/.pre-commit-config.yaml", '"packages/a/.pre-commit-config.yaml"'],
+    ["cat ~/.ss$x", '"/home/user/.ss$…"'],
+  ])("names the file: %j", (command, name) => {
+    const { effect, reason } = evaluateCommand(command, policies.balanced!).decision;
+    expect(effect).toBe("ask");
+    expect(reason).toContain(name);
+  });
+});
+
+test.each(["auditctl -D", "setenforce 0", "apparmor_parser -R /etc/x", "aa-teardown"])(
+  "the permissive template asks about %j",
+  (command) => {
+    expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("ask");
+  },
+);
