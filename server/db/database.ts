@@ -56,6 +56,8 @@ export class Database implements LedgerDatabase {
   readonly #busyLimit: number;
   #connection: Connection | null = null;
   #queue: Promise<unknown> = Promise.resolve();
+  /** The tasks of the queue that have not ended. */
+  #queued = 0;
   /** Batches of the open transaction. They are repeated when it is rolled back. */
   #held: { statements: Statement[]; after?: Promise<void> }[] = [];
   #syncing: Promise<void> | null = null;
@@ -99,9 +101,14 @@ export class Database implements LedgerDatabase {
 
   /** Runs `task` alone in the write queue; `write` commits one batch. */
   exclusive<T>(task: (write: Write) => Promise<T>): Promise<T> {
-    const run = this.#queue.then(() => {
-      this.#mustBeOpen();
-      return task((statements, options) => this.#write(statements, options));
+    this.#queued++;
+    const run = this.#queue.then(async () => {
+      try {
+        this.#mustBeOpen();
+        return await task((statements, options) => this.#write(statements, options));
+      } finally {
+        this.#queued--;
+      }
     });
     this.#queue = run.catch(() => {});
     return run;
@@ -120,8 +127,10 @@ export class Database implements LedgerDatabase {
    */
   async syncCommitted(): Promise<void> {
     this.#mustBeOpen();
-    if (this.#syncing === null && this.#nextSync === null) return await this.#beginSync();
-    // A sync that has begun may have begun before the commit.
+    const isAlone = this.#queued === 0 && this.#nextSync === null;
+    if (isAlone && this.#syncing === null) return await this.#beginSync();
+    // A sync that has begun may have begun before the commit. Those that waited in the queue for the
+    // same folder commit now, one after the other: a sync for the first of them would delay the rest.
     await (this.#nextSync ??= this.#syncAfter(this.#syncing));
   }
 

@@ -9,6 +9,7 @@ import { World } from "../e2e/world.ts";
 import { compare, least, quantile, report } from "./figures.ts";
 import { framesIn, noise } from "./writes.ts";
 import { cpuOf } from "./process_figures.ts";
+import { DISK_THREADS } from "../../cli/daemon/disk_threads.ts";
 
 const WRITES = 150;
 const WARM_UP = 30;
@@ -65,14 +66,16 @@ async function compareOnSlowDisk(world: World, agents: Client[]): Promise<void> 
   if (!hasStrace()) return console.log("  slow syncs: not measured, strace is not installed");
   await world.run(["daemon", "stop"]);
   const inject = `inject=fsync,fdatasync:delay_enter=${SLOW_SYNC_MS * 1_000}`;
-  const tracing = ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", inject];
+  // Without `trace` the daemon would stop at each of its calls, and wait for the processors.
+  const traced = ["-e", "trace=fsync,fdatasync", "-e", inject];
+  const tracing = ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", ...traced];
   const daemon = spawn("strace", [
     ...tracing,
     ...world.command(["daemon", "start", "--foreground"]),
   ], {
     cwd: world.project,
     // A daemon in the background has as many.
-    env: { ...world.env, UV_THREADPOOL_SIZE: "8" },
+    env: { ...world.env, ...DISK_THREADS },
     stdio: "ignore",
   });
   const ended = new Promise((resolve) => daemon.on("close", resolve));

@@ -48,7 +48,7 @@ test.runIf(process.platform === "linux")(
       const environment = readFileSync(`/proc/${await world.daemonPid()}/environ`, "utf8");
       return /^UV_THREADPOOL_SIZE=(.*)$/m.exec(environment.replaceAll("\0", "\n"))?.[1];
     };
-    expect(await startedWith()).toBe("8");
+    expect(await startedWith()).toBe("16");
     world.env.UV_THREADPOOL_SIZE = "3";
     expect(await startedWith()).toBe("3");
   },

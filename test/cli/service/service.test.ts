@@ -86,7 +86,7 @@ describe.skipIf(platform() !== "linux")("gate service, with systemd", () => {
     const { Service } = parseUnit(readFileSync(unit, "utf8"));
     expect(Service!.Environment!.map(variableOf)).toEqual([["GATE_PORT", terminal.env.GATE_PORT], [
       "UV_THREADPOOL_SIZE",
-      "8",
+      "16",
     ]]);
 
     const again = await json("service", "install", "--json");

@@ -190,6 +190,21 @@ test("a caller that waits alone syncs at once, and a sync that has begun serves 
   expect(synced).toHaveBeenCalledTimes(2);
 });
 
+test("commits that waited for the folder of a held batch share one sync", async () => {
+  const database = await openTable();
+  const synced = vi.spyOn(Database.prototype, "syncLog");
+  onTestFinished(() => synced.mockRestore());
+  const insert = (n: number) => ({ sql: "INSERT INTO t VALUES (?)", args: [n] });
+  const folder = Promise.withResolvers<void>();
+  const held = { is_held: true, after: folder.promise };
+  await database.exclusive((write) => write([insert(1)], held));
+  const others = [2, 3, 4].map((n) => database.batch([insert(n)]));
+  folder.resolve();
+  await Promise.all(others);
+  expect(await count(database)).toBe(4);
+  expect(synced).toHaveBeenCalledTimes(1);
+});
+
 test("after the disk failed to sync, nothing more is promised until a restart", async () => {
   const database = await openTable();
   const spy = vi.spyOn(Database.prototype, "syncLog").mockRejectedValueOnce(new Error("EIO"));
