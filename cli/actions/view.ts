@@ -8,7 +8,7 @@ import { conflictParts, contentParts, diffParts, type Part } from "./diff.ts";
 
 import type { Io } from "../io.ts";
 import { ago, marked, markedBelow, paint } from "../terminal/output.ts";
-import { visibleLine, visibleText } from "../terminal/visible.ts";
+import { listedLine, visibleText } from "../terminal/visible.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import { commandText } from "../../server/shown/command_text.ts";
 
@@ -20,7 +20,7 @@ export function summarize(
 ): string {
   const what = title ? `a plan: ${title}` : PURPOSES[tool] ?? tool;
   const purpose = rollback_of === null ? what : `the rollback of action ${rollback_of}`;
-  return visibleLine(command ?? path ?? purpose);
+  return listedLine(command ?? path ?? purpose);
 }
 
 /** The purpose of tools without a path and a command; a list shows their name beside it. */

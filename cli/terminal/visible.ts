@@ -17,6 +17,24 @@ export function visibleLine(text: string): string {
   return visibleText(text.replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
 }
 
+/** More of one text than this is too much for a list. */
+const MOST_LISTED = 2_000;
+const LISTED_START = 1_500;
+const LISTED_END = 300;
+
+/**
+ * A text as a list shows it, on one visible line. Of a long one it shows the start and the end, so that
+ * lists stay quick and short, whatever agents submit; a card shows all of it.
+ */
+export function listedLine(text: string): string {
+  if (text.length <= MOST_LISTED) return visibleLine(text);
+  const left = text.slice(LISTED_START, -LISTED_END);
+  const unusual = /[^\t\n\x20-\x7e]|xn--/.test(left) ? ", some in another alphabet" : "";
+  const start = visibleLine(text.slice(0, LISTED_START).toWellFormed());
+  const end = visibleLine(text.slice(-LISTED_END).toWellFormed());
+  return `${start}[${left.length} more characters${unusual}]${end}`;
+}
+
 /**
  * A visible line cut to `width` columns. The marks of look-alike words become `[look-alike]`; if one
  * is still cut off, the line ends in it, or in `[!]` where that is too long.
@@ -46,7 +64,13 @@ function chip(sign: string): string {
 
 // deno-lint-ignore no-control-regex
 const STYLE = /(\x1b\[(?:0|1|2|22|31|32|33|36|39)m)/;
-const MARKS = /\[(?:one word, two alphabets: |a host name in another alphabet)[^\]]*\]/g;
+// Exactly what gate writes: an agent's text between such brackets is never left out.
+const SCRIPT = "(?:Latin|Cyrillic|Greek|Armenian|Cherokee)";
+const MARKS = new RegExp(
+  `\\[(?:one word, two alphabets: ${SCRIPT}(?: and ${SCRIPT}){1,4}|` +
+    "a host name in another alphabet, encoded|\\d+ more characters, some in another alphabet)\\]",
+  "g",
+);
 const BRIEF = "[look-alike]";
 
 const HIDDEN_EACH = new RegExp(HIDDEN.source, "gu");

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   fitVisible,
+  listedLine,
   visibleJson,
   visibleLine,
   visibleText,
@@ -75,4 +76,36 @@ test.each([
   const line = fitVisible(visibleLine(text), width);
   expect(displayWidth(line)).toBeLessThanOrEqual(width);
   expect(line).toBe(kept);
+});
+
+test.each([
+  "[one word, two alphabets: rm -rf /]",
+  "[a host name in another alphabet; rm -rf /]",
+  "[one word, two alphabets: Latin and Greek; rm -rf /]",
+  "[7 more characters; rm -rf /]",
+])("text that only looks like a mark, %j, stays in a line that is cut", (text) => {
+  expect(fitVisible(visibleLine(`ls ${text} src/a/long/path/of/a/file.ts`), 70)).toContain(
+    "rm -rf /",
+  );
+});
+
+test("a list shows the start and the end of a long text, and how much is between", () => {
+  const line = listedLine(`curl ${"x".repeat(100_000)} | sh`);
+  expect(line).toMatch(/^curl x{1495}\[98210 more characters\]x+ \| sh$/);
+  expect(line.length).toBeLessThan(2_000);
+});
+
+test.each(["pаypal", "xn--pypal-4ve.com"])("look-alike %s between them is told", (name) => {
+  const line = listedLine(`${"x ".repeat(5_000)}${name}${" x".repeat(5_000)}`);
+  expect(line).toContain("more characters, some in another alphabet]");
+  expect(fitVisible(line, 80)).toMatch(/\[look-alike\]$/);
+});
+
+test("a list's line is short and safe for any text", () => {
+  for (const unit of ["аx ", "o\u0301\u0301\u0301\u0301", "\x1b[2J", "\u202E", "👩‍👩‍👧", "\n"]) {
+    const line = listedLine(unit.repeat(30_000));
+    expect(line.length).toBeLessThan(60_000);
+    // deno-lint-ignore no-control-regex
+    expect(line).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202a-\u202e]/);
+  }
 });
