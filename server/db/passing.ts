@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { z } from "zod";
 import type { LedgerDatabase } from "./database.ts";
 import type { PassedAnswer, Statement } from "./ledger.ts";
 import { jsonText } from "./texts.ts";
@@ -81,7 +82,8 @@ export class Passing {
       const [row] = await database.all(`SELECT state, answer FROM ${PASSED} WHERE id = ?`, [id]);
       if (row?.state === "answered") {
         await database.batch([{ sql: `DELETE FROM ${PASSED} WHERE id = ?`, args: [id] }]);
-        return { answer: JSON.parse(String(row.answer)) };
+        const { data: answer } = Answer.safeParse(parseJson(row.answer));
+        return answer ? { answer } : { failed: "not answered" };
       }
       const waited = performance.now() - began;
       if (waited > TAKE_MS && await this.#withdraw(id)) return { failed: "not taken" };
@@ -104,7 +106,7 @@ export class Passing {
 
   async #answer(id: string, request: string): Promise<void> {
     const { database, serve } = this.#options;
-    const answer = await serve(JSON.parse(request));
+    const answer = await serve(parseJson(request));
     // Without a server there is no answer; the other machine says so.
     await database.batch([{
       sql: `UPDATE ${PASSED} SET state = 'answered', answer = ? WHERE id = ? AND state = 'taken'`,
@@ -118,5 +120,26 @@ export class Passing {
       args: [id],
     }]);
     return rows!.length > 0;
+  }
+}
+
+/** Whoever writes the ledger can write an answer. */
+const Answer: z.ZodType<PassedAnswer> = z.union([
+  z.object({ body: z.looseObject({}) }),
+  z.object({
+    refused: z.object({
+      code: z.string(),
+      message: z.string(),
+      fields: z.record(z.string(), z.unknown()),
+    }),
+  }),
+]);
+
+/** The value of a text from the ledger; null if it is no JSON. */
+function parseJson(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return null;
   }
 }

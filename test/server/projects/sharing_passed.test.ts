@@ -164,3 +164,32 @@ test("a request that another program wrote is checked like any other", async () 
     soon,
   );
 });
+
+test("a request and an answer that are no JSON are refused, and both daemons go on", async () => {
+  const staged = await stageTwoMachines();
+  const { first, second } = staged;
+  const { id } = first.project.ledger.machine!;
+  const database = await onServer(
+    staged,
+    `INSERT INTO passed_requests (id, machine, request, state, asked_at)
+      VALUES ('broken', '${id}', '{"verb":', 'asked', unixepoch())`,
+  );
+  await vi.waitFor(async () => {
+    const [row] = await database.all("SELECT answer FROM passed_requests WHERE id = 'broken'");
+    expect(JSON.parse(String(row?.answer))).toMatchObject({ refused: { code: "internal" } });
+  }, soon);
+
+  for (const answer of ["{", "null", `{"body": 1}`, `{"refused": {}}`]) {
+    const passed = second.project.ledger.pass("nobody", {});
+    await vi.waitFor(async () => {
+      const [rows] = await database.batch([{
+        sql: `UPDATE passed_requests SET state = 'answered', answer = ?
+          WHERE machine = 'nobody' RETURNING id`,
+        args: [answer],
+      }]);
+      expect(rows).toHaveLength(1);
+    }, soon);
+    expect(await passed).toEqual({ failed: "not answered" });
+  }
+  expect((await write(first, "a.txt")).body).toMatchObject({ execution: "succeeded" });
+});
