@@ -18,9 +18,9 @@ import {
 import { summarize } from "./analytics/summarize.ts";
 import type { Export } from "./audit/export.ts";
 import { withoutWindow } from "./audit/schema.ts";
-import { keptProblem, problemOf } from "./config/daemon_problem.ts";
 import { Journal } from "./evidence/journal.ts";
 import { Signer } from "./audit/signer.ts";
+import { keptProblem, problemOf } from "./config/daemon_problem.ts";
 import { configuredProof, configuredUnlock } from "./config/approvals.ts";
 import { Config } from "./config/config.ts";
 import { Configs } from "./config/configs.ts";

@@ -1,6 +1,5 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { problemOf } from "./daemon_problem.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { NewEvent } from "../db/ledger.ts";
@@ -26,6 +25,7 @@ import { writeWhole } from "../runtime/small_file.ts";
 import type { AcceptedConfigs, Accepting, Fault } from "./accepted.ts";
 import { compareConfigs } from "./compare.ts";
 import { hashOf, MACHINE, PROJECT_FILE, valueOf } from "./config_text.ts";
+import { oncePerMessage, problemOf } from "./daemon_problem.ts";
 import { acceptDigest, trustDigest } from "./digests.ts";
 import { editPolicies, rejectUnknownKeys } from "./edit_policies.ts";
 import { type Acceptance, newestOf } from "./history.ts";
@@ -99,8 +99,6 @@ export interface PoliciesChange {
   /** The `ETag` that the caller read; null accepts any version. */
   if_match: string | null;
 }
-
-const BACK = "put the file back";
 
 /**
  * The configuration in force for one project: the accepted version and the file, the stricter of the
@@ -272,7 +270,7 @@ export class Config {
     };
   }
 
-  /** The problems of the config that a person must mend. */
+  /** The problems of the config that a person must solve. */
   async problems(): Promise<DaemonProblem[]> {
     const snapshot = await this.#read();
     const isNew = snapshot.accepted.project === null && this.#builtin === null;
@@ -282,9 +280,8 @@ export class Config {
     const broken = snapshot.compiled.error;
     const changed = await this.#faultsInDatabase();
     const told = changed.map(({ path, fault }) => this.#toAccept(path, forgedError(path, fault)));
-    const accepted = [...this.#goneProblems(snapshot), ...told];
     return [
-      ...new Map(accepted.map((one) => [one.message, one])).values(),
+      ...oncePerMessage([...this.#goneProblems(snapshot), ...told]),
       ...broken === null
         ? own.map(({ path }) =>
           this.#toAccept(path, `nobody has accepted what "${path}" allows, so it waits`)
@@ -638,9 +635,14 @@ export class Config {
     const isLost = accepted.global === null && forged.global === null;
     return [
       ...(gone.project
-        ? [problemOf(goneError(this.#path), `${BACK}, or gate init in the project's new folder`)]
+        ? [
+          problemOf(
+            goneError(this.#path),
+            `${PUT_BACK}, or run gate init in the project's new folder`,
+          ),
+        ]
         : []),
-      ...(gone.global ? [problemOf(goneError(machine_path), BACK)] : []),
+      ...(gone.global ? [problemOf(goneError(machine_path), PUT_BACK)] : []),
       ...(forged.project ? [forgedIn(this.#path, forged.project)] : []),
       ...(forged.global ? [forgedIn(machine_path, forged.global)] : []),
       ...(isLost ? [problemOf(lostError(machine_path))] : []),
@@ -759,3 +761,5 @@ function etagOf(text: string): string {
 function newConfig(id: string): string {
   return `${JSON.stringify({ id, version: "2", policies: {} }, null, 2)}\n`;
 }
+
+const PUT_BACK = "put the file back";

@@ -4,6 +4,7 @@ import type { Database } from "../db/database.ts";
 import { AcceptedConfigs } from "./accepted.ts";
 import type { Config, ConfigServices } from "./config.ts";
 import { MACHINE } from "./config_text.ts";
+import { oncePerMessage } from "./daemon_problem.ts";
 import { fingerprint, loadConfig, type Loaded } from "./load.ts";
 import { type DaemonProblem, GlobalConfig } from "./schema.ts";
 import { isKey } from "./seal.ts";
@@ -112,10 +113,10 @@ export class Configs implements ConfigServices {
       .map(({ id, roots: theirs }) => this.of(id, theirs));
   }
 
-  /** The problems of the configs in use that a person must mend. */
+  /** The problems of the configs in use that a person must solve; one of the global config once. */
   async problems(): Promise<DaemonProblem[]> {
     const found = await Promise.all([...this.#configs.values()].map((one) => one.problems()));
-    return [...new Set(found.flat())];
+    return oncePerMessage(found.flat());
   }
 
   /** The config of a new home is accepted as it is; with an enrolled key it waits for a person. */

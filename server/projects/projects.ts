@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { DaemonProblem } from "../config/schema.ts";
-import { keptProblem, problemOf } from "../config/daemon_problem.ts";
 import { verifyEvents } from "../audit/verify.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
+import { keptProblem, problemOf } from "../config/daemon_problem.ts";
+import type { DaemonProblem } from "../config/schema.ts";
 import { listDamaged } from "../db/health.ts";
 import type { NewEvent } from "../db/ledger.ts";
 import { isAway } from "../db/server_database.ts";

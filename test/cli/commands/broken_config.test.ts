@@ -67,7 +67,7 @@ test("doctor takes the next step about a config that is gone from the daemon", a
   expect(findings.filter(({ level }: { level: string }) => level === "problem"))
     .toContainEqual(expect.objectContaining({
       message: expect.stringContaining("is gone: "),
-      fix: "put the file back, or gate init in the project's new folder",
+      fix: "put the file back, or run gate init in the project's new folder",
     }));
   writeFileSync(config, JSON.stringify(CONFIG));
 });

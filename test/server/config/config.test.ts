@@ -26,6 +26,7 @@ afterEach(async () => {
 const project = (text: string) => writeFileSync(join(base, "proj/gate.config.json"), text);
 const global = (text: string) => writeFileSync(join(base, "home/config.json"), text);
 let registry: Database | null = null;
+let configs: Configs;
 const environment = () => ({
   home: join(base, "home"),
   now: () => 0,
@@ -36,7 +37,7 @@ const environment = () => ({
 const open = async () => {
   await registry?.close();
   registry = (await Registry.open(environment())).database;
-  const configs = await Configs.open({
+  configs = await Configs.open({
     environment: environment(),
     registry,
     port: 47000,
@@ -178,6 +179,17 @@ describe("Config", () => {
     await accept(config, join(base, "home/config.json"));
     expect(await effect(config, "a.ts")).toBe("allow");
     expect(await config.problems()).toEqual([]);
+  });
+
+  test("a problem of the machine config is told once, whatever the number of projects", async () => {
+    project(`{ "id": "p" }`);
+    global(`{ "policies": { "blockedPaths": ["*.ts"] } }`);
+    await open();
+    configs.of("q", [join(base, "other")]);
+    rmSync(join(base, "home/config.json"));
+    expect(await configs.problems()).toMatchObject([
+      { message: expect.stringContaining("config.json") },
+    ]);
   });
 
   test("overrideGlobal has an effect only while a person trusts it", async () => {
