@@ -51,7 +51,7 @@ export function createCommand(io: Io) {
   return analytics;
 }
 
-const WINDOW_HELP = "the last hours or days, such as 6h or 7d (default: 30d)";
+const WINDOW_HELP = "the last minutes, hours or days, such as 30m, 6h or 7d (default: 30d)";
 
 const viewer = (io: Io) => connect(io, { scope: "viewer" });
 

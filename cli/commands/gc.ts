@@ -93,7 +93,9 @@ function describe(
   const verb = dry_run ? "would drop" : "dropped";
   const sign = dry_run ? "·" : paint(io, "green", "✓");
   const kept = needed.contents === 0 ? "" : `; newer actions need ${amount(needed)}`;
-  const now = obstacle === null ? "" : `\n  Now it would drop nothing: ${visibleLine(obstacle)}`;
+  const now = obstacle === null
+    ? ""
+    : `\n  A call without --dry-run would be refused now: ${visibleLine(obstacle)}`;
   return `${sign} ${visibleLine(project_id)}: ${verb} ${amount(dropped)} from before ` +
     `${until.slice(0, 10)}${kept}${now}`;
 }

@@ -126,8 +126,8 @@ async function setUp(io: Io, options: SetupOptions): Promise<void> {
 }
 
 /**
- * The changes of the hooks. If neither --enforce nor --no-enforce is given, only hooks of an older gate
- * change that let tools run without gate; null if there are none.
+ * The changes of the hooks. Without --enforce and --no-enforce it changes only hooks of an older gate
+ * that let tools run when gate does not start; null if there are none.
  */
 async function setUpHooks(
   io: Io,

@@ -78,7 +78,7 @@ export function createCommand(io: Io) {
   return hub;
 }
 
-/** Whether the daemon refuses to join because this home has other keys than the ledger. */
+/** Whether the daemon refuses to join because this home has keys of its own. */
 function hasOwnKeys(error: unknown): boolean {
   return error instanceof ProblemError && error.problem["keys"] === "own";
 }
@@ -120,8 +120,8 @@ A new home, on the joining machine:
   2. gate init in the project, without gate proof set
   3. gate hub join --shared with the passphrase of the other machines; it also accepts the configs
 A home with keys of its own: gate hub join --shared --fresh-home. It moves the whole home aside,
-begins an empty one with the same global config and projects, and joins. Nothing is deleted; the
-other projects begin with empty ledgers, and team and routes stay in the old home.
+begins an empty one with the same global config and projects, and joins. Nothing is deleted. The
+other projects begin with empty ledgers; team and routes stay in the old home.
 ${examples("gate hub join", "gate hub join --shared --project web")}`;
 
 const HELP = `

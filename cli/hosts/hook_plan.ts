@@ -103,9 +103,9 @@ function linesOf(host: HookedHost, file: ConfigFile): { event: HookEvent; line: 
 }
 
 /**
- * The command line by which a host's shell starts `gate hook <host>`, by its absolute path. Before a
- * tool it exits with 2, which each host reads as "blocked", whatever keeps gate from answering: many
- * hosts read other codes as "go on".
+ * The command line by which a host's shell starts `gate hook <host>`, by its absolute path. A hook
+ * before a tool exits with 2 when gate cannot answer: every host blocks the tool then, and many hosts
+ * let it run after another code.
  */
 export function hookLine(
   { command, args, env }: Launch,
@@ -126,8 +126,8 @@ export function hookLine(
 }
 
 /*
- * Scripts for `/bin/sh`, because a host may use the user's shell. They leave the folder, which may be
- * deleted: a compiled program does not start in such a folder.
+ * Scripts for `/bin/sh`, because a host may use the user's shell. They leave the current folder,
+ * because a compiled program does not start in a folder that was deleted.
  */
 const GUARDED = 'cd / && "$@" && exit; [ $? = 2 ] || echo "Blocked by gate: its hook failed: $*. ' +
   'Install gate there again, or remove this hook from the settings of the agent host." >&2; exit 2';

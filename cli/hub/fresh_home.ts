@@ -14,8 +14,8 @@ import { writeHeads } from "../witness/memory.ts";
 const CONFIG = "config.json";
 
 /**
- * Puts the data folder aside as it is and begins an empty one with the same global config and projects,
- * which can take over the keys of other machines. Returns a connection to its daemon.
+ * Moves the data folder aside and begins an empty one with the same global config and projects, which
+ * can take over the keys of other machines. Returns a connection to its daemon.
  * @throws CliError while a project holds actions
  */
 export async function beginFreshHome(
@@ -61,7 +61,7 @@ function freeName(home: string): string {
   }
 }
 
-/** A folder that cannot be registered now is registered by gate init later. */
+/** Registers a project. A person can register one that fails with gate init later. */
 async function register(io: Io, client: Client, root: string): Promise<void> {
   try {
     await unwrap(client.api.hub.projects.$post({ json: { root } }));

@@ -37,9 +37,10 @@ export async function remindOfProof(io: Io): Promise<void> {
 
 const NEXT_STEP = "Next: gate proof set, because nothing can be approved without a proof";
 
-/** A key that is set before the home joins other machines would keep it from joining. */
-const JOIN_STEP = "Next: gate hub join --shared if other machines share this project, because " +
-  "their passphrase holds here then; else gate proof set";
+/** A home that has a key of its own cannot join other machines. */
+const JOIN_STEP =
+  "Next: gate hub join --shared if other machines share this project (it takes over " +
+  "their passphrase); else gate proof set";
 
 /** Whether nothing decides yet. A stopped daemon with data may have a proof, so nobody is asked. */
 async function isMissing(io: Io): Promise<boolean> {

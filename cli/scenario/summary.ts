@@ -178,7 +178,7 @@ function noteOf({ scenarios, executed, inconclusive, target }: Summary): string 
     : null;
 }
 
-/** Why the target was spared the rest of the run; null where everything was sent. */
+/** Why a part of the run was not sent to the target; null if everything was sent. */
 function noteOfUnsent(executions: Execution[]): string | null {
   const unsent = executions.filter(({ evidence }) => evidence.not_sent === true);
   if (unsent.length === 0) return null;

@@ -176,8 +176,8 @@ export class Actions {
     const { guarding, sessions } = this.#services;
     const isWatching = guarding.isWatching;
     await this.contact();
-    // What it met may have blocked the session.
-    const now = isWatching ? await sessions.again(session) : session;
+    // The comparison of the guarded files may have blocked the session.
+    const now = isWatching ? await sessions.withBlock(session) : session;
     const submission = await submitNative(this.#context, now, call, caller);
     if (!submission) return null;
     const { row, is_own } = submission;
@@ -238,7 +238,7 @@ export class Actions {
     if (!isPlain) {
       requireReviewer(caller, "approve the action", "gate approve");
       const request = { verb: "approve", id, input, caller } as const;
-      const passed = await this.#pass<Approved>("approve the action with more", request);
+      const passed = await this.#pass<Approved>("approve the action with these options", request);
       if (passed) return passed.body;
     }
     return await this.#approved(await approve(this.#context, id, input, caller));

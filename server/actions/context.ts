@@ -57,7 +57,7 @@ export interface SessionSource {
   /** The named session, else the caller's default session. @throws GateError `not_found`, `conflict` */
   resolve(id: string | undefined, caller: Caller): Promise<ActionSession>;
   /** The same session with the block that it has now. */
-  again(session: ActionSession): Promise<ActionSession>;
+  withBlock(session: ActionSession): Promise<ActionSession>;
 }
 
 /** The services of one project. `Project` creates them. */

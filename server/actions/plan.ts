@@ -13,7 +13,7 @@ import type { Target } from "./submit/target.ts";
 export interface Access {
   access: "read" | "write" | "delete";
   target: Target;
-  /** Of a search: which files below the target it reads. */
+  /** For a search: the files below the target that it reads. */
   below?: Searched;
 }
 

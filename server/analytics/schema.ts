@@ -83,7 +83,7 @@ export type Outcomes = z.infer<typeof Outcomes>;
 /** `GET /api/analytics/summary`: sums over a range of time. */
 export const AnalyticsSummary = z.object({
   window: z.string(),
-  from: z.iso.datetime().describe("the begin of the range"),
+  from: z.iso.datetime().describe("the beginning of the range"),
   top_blocked_paths: z.array(z.object({ path: z.string(), count })),
   busiest_hours: z.array(z.object({
     weekday: z.number().int().min(0).max(6).describe("0 is Sunday, UTC"),

@@ -19,7 +19,7 @@ export interface Counted {
   pattern: string | null;
 }
 
-/** The numbers of the actions that were submitted in the hours of a range; `last` is included. */
+/** The first and the last of some numbers of rows (`seq`), both included. */
 export interface Numbers {
   first: number;
   last: number;
@@ -27,16 +27,15 @@ export interface Numbers {
 
 const NONE: Numbers = { first: 1, last: 0 };
 const LAST = "~";
-const RULE = (name: string) => `json_extract(actions.decision, '$.rule.${name}')`;
 /** One value for a row: several values would cost more than the text. */
 const COUNTED = `json_object('seq', actions.seq, 'created_at', created_at, 'decided_at', decided_at,
   'decided_by', decided_by, 'status', status, 'agent', agent, 'tool', tool,
   'path', CASE WHEN status = 'blocked' THEN path END,
-  'effect', json_extract(actions.decision, '$.effect'), 'source', ${RULE("source")},
-  'list', ${RULE("list")}, 'pattern', ${RULE("pattern")})`;
+  'effect', json_extract(actions.decision, '$.effect'), 'source', ${ofRule("source")},
+  'list', ${ofRule("list")}, 'pattern', ${ofRule("pattern")})`;
 const DECIDED = "decided_at >= ? AND decided_at < ?";
 
-/** The numbers of the actions of the range's hours, which the range may not all contain. */
+/** The numbers of the actions that were submitted in the hours of the range, cut hours included. */
 export async function numbersOf(ledger: Ledger, { from, to }: Bounds): Promise<Numbers> {
   const [row] = await ledger.all(
     `SELECT min(first_seq) AS first, max(last_seq) AS last FROM action_hours
@@ -46,7 +45,7 @@ export async function numbersOf(ledger: Ledger, { from, to }: Bounds): Promise<N
   return row?.first == null ? NONE : { first: Number(row.first), last: Number(row.last) };
 }
 
-/** The next actions among these numbers that were submitted or decided in the range. */
+/** The actions among these numbers that were submitted or decided in the range. */
 export async function listSubmitted(
   ledger: Ledger,
   { from, to }: Bounds,
@@ -65,7 +64,7 @@ export async function listSubmitted(
 const DECISIONS = `type IN ('action.approved', 'action.rejected', 'action.expired',
   'action.cancelled') AND ${RARE.type}`;
 
-/** The numbers of the first and last event of the range; an event is a moment later than its time. */
+/** The numbers of the events of the range. An event is written shortly after its decision. */
 export async function eventsOf(ledger: Ledger, { from, to }: Bounds): Promise<Numbers> {
   const end = to === null ? LAST : timeOf(Date.parse(to) + LATE_MS);
   const last = timeOf(Date.parse(from) + MOST_HOURS * HOUR_MS);
@@ -87,6 +86,7 @@ export async function eventsOf(ledger: Ledger, { from, to }: Bounds): Promise<Nu
   return found;
 }
 
+/** The longest time from a decision to its event. */
 const LATE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
@@ -103,11 +103,11 @@ function timeOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** A page of decisions in the range about other actions than these, and the event that ends it. */
+/** A page of the decisions in the range, except those about some actions. `end` is its last event. */
 export async function listDecided(
   ledger: Ledger,
   { from, to }: Bounds,
-  { events, but, limit }: { events: Numbers; but: Numbers; limit: number },
+  { events, except, limit }: { events: Numbers; except: Numbers; limit: number },
 ): Promise<{ counted: Counted[]; rows: number; end: number }> {
   const args: Value[] = [ledger.project_id, events.first, events.last, limit];
   const rows = await ledger.all(
@@ -117,13 +117,17 @@ export async function listDecided(
         AND seq >= ? AND seq <= ? ORDER BY seq LIMIT ?) AS events
       CROSS JOIN actions ON actions.project_id = events.project_id
         AND actions.id = events.action_id`,
-    [from, to ?? LAST, but.first, but.last, ...args],
+    [from, to ?? LAST, except.first, except.last, ...args],
   );
   return {
     counted: rows.filter(({ counted }) => counted !== null).map(toCounted),
     rows: rows.length,
     end: Math.max(0, ...rows.map(({ event }) => Number(event))),
   };
+}
+
+function ofRule(name: string): string {
+  return `json_extract(actions.decision, '$.rule.${name}')`;
 }
 
 function toCounted({ counted }: Row): Counted {

@@ -9,14 +9,14 @@ import {
   type Sums,
 } from "./day_sums.ts";
 import { Latencies } from "./latencies.ts";
-import { type Bounds } from "./schema.ts";
+import type { Bounds } from "./schema.ts";
 import type { Kind } from "./store.ts";
 import { type Counted, eventsOf, listDecided, listSubmitted, numbersOf } from "./step_store.ts";
 
-/** The actions, or events, of one statement. A read blocks the event loop, so each is short. */
+/** The most actions or events of one statement. A read blocks the event loop, so each is short. */
 const PAGE = 500;
 
-/** What an action adds to a count: the day or step, the kind and the key that the daily counts use. */
+/** One more in a count: its kind and key are those of the daily counts; `at` is a day or a step. */
 interface Addend {
   kind: Kind;
   at: string;
@@ -80,7 +80,7 @@ async function* actionsOf(ledger: Ledger, bounds: Bounds): AsyncGenerator<Counte
   const seen = new Set<number>();
   let events = await eventsOf(ledger, bounds);
   while (events.first <= events.last) {
-    const page = await listDecided(ledger, bounds, { events, but: numbers, limit: PAGE });
+    const page = await listDecided(ledger, bounds, { events, except: numbers, limit: PAGE });
     for (const action of page.counted) {
       if (!seen.has(action.seq)) yield action;
       seen.add(action.seq);

@@ -35,9 +35,9 @@ export interface Request {
 }
 
 /**
- * Passes a request about a session of another machine to that one, which has its files and rules.
- * Returns what that machine answers; null for a session of this one. @throws GateError `conflict` while
- * that machine is away, or as that one refuses it
+ * Passes a request about a session of another machine to that machine, which has its files and rules.
+ * Returns the answer of that machine; null for a session of this machine. @throws GateError `conflict`
+ * while that machine is away, or the error with which it refuses
  */
 export async function passElsewhere<T>(
   ledger: Ledger,
@@ -49,7 +49,7 @@ export async function passElsewhere<T>(
   if (machine === null || machine.is_own) return null;
   const { name } = machine;
   const now = (await ledger.listMachines()).find((one) => one.id === machine.id);
-  if (!now) throw away(attempt, name, "that one does not share the ledger any more");
+  if (!now) throw away(attempt, name, "that machine no longer shares the ledger");
   if (!now.is_connected) throw away(attempt, name, `it is not connected; ${START_THERE}`);
   if (now.schema < PASSING_SINCE) {
     throw away(attempt, name, `it runs gate ${now.version}; do it there, or update gate there`);
@@ -61,7 +61,7 @@ export async function passElsewhere<T>(
       : "it took the request and has not answered; look at the action before you try again";
     throw away(attempt, name, why);
   }
-  // The answer is about commits that were heard of before it is given.
+  // The caller must find the commits that the answer is about.
   await ledger.sync();
   const { answer } = passed;
   if ("body" in answer) return { body: answer.body as T };

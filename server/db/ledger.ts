@@ -61,7 +61,7 @@ export interface Machine {
 /** A machine that shares the ledger, as the others see it. */
 export interface SharingMachine extends MachineName {
   version: string;
-  /** The schema of the release that it runs, or ran last; 0 for one that does not tell. */
+  /** The schema of the release that it ran last; 0 for a release that does not record it. */
   schema: number;
   joined_at: string;
   is_connected: boolean;
@@ -112,7 +112,8 @@ export interface Ledger {
   listMachines(): Promise<SharingMachine[]>;
   /**
    * Passes a request to another machine that shares the ledger, which carries it out at most once.
-   * Tells "not taken" if it never will, "not answered" if nobody knows. @throws GateError `unavailable`
+   * "not taken": it will never carry it out. "not answered": it may have carried it out.
+   * @throws GateError `unavailable`
    */
   pass(
     machine_id: string,

@@ -38,7 +38,7 @@ export function addFirstMachine({ id, name }: MachineName, at: string): Statemen
   }];
 }
 
-/** Names an opening of a ledger by a release with this schema. An older release tells no schema. */
+/** A new name for an opening of a ledger. It begins with the schema; older releases wrote none. */
 export function nameOpening(schema: number): string {
   return `${schema} ${crypto.randomUUID()}`;
 }

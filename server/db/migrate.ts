@@ -8,8 +8,8 @@ import type { Statement } from "./ledger.ts";
 export interface Migration {
   version: number;
   /**
-   * A release with an older schema can go on with the database, because the version only adds what that
-   * one leaves out: tables, indexes and columns with a default.
+   * An older release can go on with the database, because this version adds only what that release does
+   * not use: tables, indexes and columns with a default.
    */
   is_additive?: boolean;
   /** Without a row of this query the version changes nothing. */

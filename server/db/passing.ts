@@ -22,19 +22,22 @@ export const CREATE_PASSED: Statement = {
 /** The pause between two looks for the answer. */
 const LOOK_MS = 200;
 
-/** A machine that does not take a request within this time does not get it any more. */
+/** A request that the other machine has not taken within this time is withdrawn. */
 const TAKE_MS = 10_000;
 
-/** The longest time for the work after that. */
+/** The longest time from then until the answer. */
 const ANSWER_MS = 60_000;
 
-/** What a request leaves behind after a crash is deleted after this time. */
+/** A request that a crash left behind is deleted after this time. */
 const STALE_S = 3_600;
 
-/** Requests that are taken at once. */
+/** The most requests that are taken at once. */
 const MOST = 16;
 
-/** A person often sends a request again, with the proof that the first answer asks for. */
+/**
+ * The ledger is read more often for this time after a request: a person often sends it again, with the
+ * proof that the first answer asks for.
+ */
 const HOT_MS = 30_000;
 
 interface PassingOptions {
@@ -59,7 +62,7 @@ export class Passing {
     this.#options = options;
   }
 
-  /** Whether another machine may soon ask again. */
+  /** Whether another machine has just sent a request, so that it may soon send one more. */
   get isHot(): boolean {
     return performance.now() < this.#hot_until;
   }

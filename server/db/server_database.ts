@@ -57,7 +57,7 @@ export class ServerDatabase implements LedgerDatabase {
   readonly #client: Client;
   readonly #isOfServer: (error: unknown) => boolean;
   readonly #lost: (error: GateError) => void;
-  /** Its statement runs first in every batch. It fails once this process no longer holds the ledger. */
+  /** Its statement runs first in every batch, and fails once this process no longer holds the ledger. */
   #fence: Fence | null = null;
   #queue: Promise<unknown> = Promise.resolve();
   readonly #reads = new Set<Promise<unknown>>();

@@ -135,10 +135,7 @@ export class Doctor {
     const { code, stdout, stderr } = await this.#runCommand(["doctor", "--json"]);
     const { data: report } = DoctorReport.safeParse(parseJson(stdout));
     if (report === undefined) {
-      throw new GateError(
-        "unavailable",
-        `Cannot run the checks: ${failureIn(stderr)?.message ?? `exit ${code}`}`,
-      );
+      throw new GateError("unavailable", `Cannot run the checks: ${reasonIn(stderr, code)}`);
     }
     this.#state = { checked_at: new Date(this.#now()).toISOString(), report };
     return this.#state;
@@ -153,10 +150,7 @@ export class Doctor {
     const { code, stdout, stderr } = await this.#runCommand(COMMANDS[repair.kind](repair));
     const { data: report } = Changes.safeParse(parseJson(stdout));
     if (report === undefined) {
-      throw new GateError(
-        "unavailable",
-        `Cannot repair the finding: ${failureIn(stderr)?.message ?? `exit ${code}`}`,
-      );
+      throw new GateError("unavailable", `Cannot repair the finding: ${reasonIn(stderr, code)}`);
     }
     const lines = [...report.hosts ?? [], ...report.hooks ?? [], ...report.files ?? []];
     const files = lines.filter(({ file, outcome }) => file !== null && !UNCHANGED.has(outcome))
@@ -230,4 +224,8 @@ function parseJson(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+function reasonIn(stderr: string, code: number | null): string {
+  return failureIn(stderr)?.message ?? `exit ${code}`;
 }

@@ -5,8 +5,8 @@ import type { Searched } from "../policy/request.ts";
 const FILTERS = ["glob", "include", "include_pattern", "glob_pattern", "globs"];
 
 /**
- * Which files a search reads, as the search programs of the hosts do: hidden ones too, and ignored ones
- * only if a glob asks for them. What no plain glob of a name says counts as every file.
+ * The files that a search of a host reads: hidden ones too, and ignored ones only if a glob asks for
+ * them. A filter that is not the plain glob of a name counts as every file.
  */
 export function searchedBy(input: Record<string, unknown>): Searched {
   const globs = FILTERS.flatMap((name) => input[name] ?? []).filter((one) =>
@@ -17,7 +17,7 @@ export function searchedBy(input: Record<string, unknown>): Searched {
   const only = wanted.map(namesOf);
   return {
     ...onlyOf(only),
-    // A glob behind it may take a name back.
+    // A glob that follows may take a name back.
     skips: wanted.length > 0 ? [] : skips.filter((glob) => PLAIN_NAME.test(glob)),
     obeys_ignores: wanted.length === 0 && !isTrue(input.no_ignore),
     follows_links: false,

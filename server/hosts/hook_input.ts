@@ -34,8 +34,8 @@ export interface Outcome {
 }
 
 /**
- * How gate reads the input of a tool. A `list` shows only names, a `search` also what is in the files
- * of a folder. A `quiet` tool touches only the conversation.
+ * How gate reads the input of a tool. A `list` shows only the names in a folder, a `search` also the
+ * contents of its files. A `quiet` tool touches only the conversation.
  */
 export type ToolKind =
   | "command"

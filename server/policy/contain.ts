@@ -83,7 +83,7 @@ function isContained({ effect, rule, reason, is_walled }: Finding, forbids: bool
   return HELD.test(reason) || (!forbids && HELD_CODE.test(reason));
 }
 
-/** Builtin rules about files, which hold for some files only. */
+/** The builtin rules about files. The sandbox holds some of those files. */
 const WALLED = /^(outside-root|never-automatic)$/;
 
 /**

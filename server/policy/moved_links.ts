@@ -11,7 +11,7 @@ import {
 } from "./prove/proved.ts";
 import type { Surroundings } from "./request.ts";
 
-/** Why a path may lead elsewhere when its command comes to it, and which command is the cause. */
+/** Why a path may lead elsewhere when its command uses it, and the command that is the cause. */
 export interface MovedLink {
   reason: string;
   span: Span;
@@ -52,7 +52,7 @@ const MAKER = "a path beside a command that may make links";
 const MOVES = /^(mv|cp|rename|install)$/;
 const REMOVES = /^(rm|unlink)$/;
 
-/** Programs that may make links, or folders in their place, by what archives and repositories hold. */
+/** Programs that may make links: from their operands, or from what archives and repositories hold. */
 const MAKES =
   /^(ln|link|tar|bsdtar|unzip|7z|7za|7zz|cpio|pax|ar|rsync|patch|stow|svn|hg|unsquashfs)$/;
 const GIT_MAKES =

@@ -23,7 +23,7 @@ export interface PathRequest {
   is_plain_read?: boolean;
 }
 
-/** Which files below a folder a host's own tool reads. */
+/** The files below a folder that a search by a host's own tool reads. */
 export interface Searched {
   /** The only names of files, as globs; empty for all. */
   only: string[];

@@ -6,7 +6,7 @@ import { evaluateRead } from "./path_rules.ts";
 import type { Decide } from "./policy.ts";
 import type { Searched, SearchRequest } from "./request.ts";
 
-/** Evaluates a search by a host's own tool as that of a program: by the files below the folder. */
+/** Evaluates a search by a host's own tool by the files below its folder, as for a program. */
 export const decideSearch: Decide<SearchRequest> = (policy, { folder, below }, around) => {
   const path = `${folder.lexical.replace(/\/$/, "")}/${DEEP}`;
   const effect = { op: "read" as const, path, text: "", below: belowOf(below) };

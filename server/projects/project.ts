@@ -63,7 +63,8 @@ import { countPending, hasJoined, isUnfinished } from "./store.ts";
 /** The answer to a request of another machine before this one has recovered its actions. */
 const STILL_OPENING = {
   code: "unavailable",
-  message: "Cannot answer: the machine of the agent is opening the ledger; try again",
+  message:
+    "Cannot carry out the request: the machine of the agent is opening the ledger; try again",
   fields: {},
 };
 

@@ -17,7 +17,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 
 const passed = { id: z.uuid(), member_id: z.string().max(256), proof: Proof.nullable() };
 
-/** A person's request that another machine passes on: whoever writes the ledger can write one. */
+/** A person's request that another machine passes on. Anybody who can write the ledger can write one. */
 const PassedRequest = z.discriminatedUnion("verb", [
   z.strictObject({ ...passed, verb: z.literal("approve"), input: ApproveInput }),
   z.strictObject({ ...passed, verb: z.literal("approve_with_edit"), input: ApproveWithEditInput }),
@@ -37,8 +37,8 @@ interface Served {
 }
 
 /**
- * Carries out a request that came through another machine, like one that came to this daemon: with the
- * proof of the person, which answers a challenge of this machine.
+ * Carries out a request that another machine passed on. The proof of the person answers a challenge of
+ * this machine, as for a request to this daemon. It never throws.
  */
 export async function servePassed(
   served: Served,
@@ -56,8 +56,8 @@ export async function servePassed(
   }
 }
 
-const UNEXPECTED = "Cannot answer: an unexpected error occurred on the machine of the agent; " +
-  "gate daemon logs shows it there";
+const UNEXPECTED = "Cannot carry out the request: an unexpected error occurred on the machine of " +
+  "the agent; run gate daemon logs there";
 
 async function carryOut(
   { actions, sessions }: Served,
@@ -80,7 +80,7 @@ async function carryOut(
   }
 }
 
-/** A conflict without the present contents of files: nobody has proved this request. */
+/** The refusal without the present contents of files: nobody has proved this request. */
 function withoutTexts({ code, message, fields }: GateError) {
   const { diff: _diff, conflicts, ...rest } = fields;
   const hashes = Array.isArray(conflicts)

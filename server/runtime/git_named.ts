@@ -22,12 +22,19 @@ const FOLDERS = /^(core\.hookspath|init\.templatedir)$/;
 const FILES = /^core\.(attributesfile|excludesfile)$/;
 
 /** Settings whose value git runs by itself: a program, or a command line for a shell. */
-const PROGRAMS =
-  /^(core\.(fsmonitor|pager|editor|sshcommand|askpass|alternaterefscommand|gitproxy)|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(textconv|command)|merge\..*\.driver|pager\..*|gpg\..*program|interactive\.difffilter|sequence\.editor|credential\..*helper|trailer\..*\.(command|cmd))$/;
+const PROGRAMS = new RegExp(
+  "^(" + [
+    "core\\.(fsmonitor|pager|editor|sshcommand|askpass|alternaterefscommand|gitproxy)",
+    "filter\\..*\\.(clean|smudge|process)",
+    "diff\\.external|diff\\..*\\.(textconv|command)|merge\\..*\\.driver",
+    "pager\\..*|interactive\\.difffilter|sequence\\.editor",
+    "gpg\\..*program|credential\\..*helper|trailer\\..*\\.(command|cmd)",
+  ].join("|") + ")$",
+);
 
 /**
- * What the settings of the repository with this working folder name in that folder: configs that it
- * includes, also those that are not there yet, its folder of hooks, and programs with a path.
+ * The files and folders in a working folder that the settings of its repository name: included configs
+ * (missing ones too), the folder of hooks, and programs with a path.
  */
 export function namedByRepository(root: string): NamedByGit {
   const starts = gitFoldersOf(root).flatMap((git) =>

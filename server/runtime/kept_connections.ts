@@ -36,7 +36,7 @@ export class KeptConnections {
     if (is_last || this.#idle.length >= MOST_KEPT) connection.close();
     else this.#idle.push(connection.rest());
     const answer = new Response(NO_BODY.has(status) ? null : body, { status, headers });
-    // The runtime's own reads the body as a stream, which takes longer than all the rest of an answer.
+    // The runtime's own method reads a stream, which takes longer than the rest of the request.
     answer.json = () =>
       new Promise((resolve) => resolve(JSON.parse(new TextDecoder().decode(body))));
     return answer;

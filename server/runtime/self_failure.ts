@@ -1,4 +1,4 @@
-/** Makes a command of this program print its error as one line of JSON on stderr. */
+/** The variable with which a command of this program prints its error as one line of JSON on stderr. */
 export const ERRORS_AS_JSON = { GATE_ERRORS: "json" };
 
 /** The error of a command of this program, and the next command to type. */
@@ -11,7 +11,7 @@ export function asksForJson(env: Record<string, string | undefined>): boolean {
   return env.GATE_ERRORS === ERRORS_AS_JSON.GATE_ERRORS;
 }
 
-/** The error in what a command printed on stderr; the whole text if it ended in another way. */
+/** The error that a command printed on stderr, else its whole text; null for an empty one. */
 export function failureIn(stderr: string): SelfFailure | null {
   for (const line of stderr.split("\n").toReversed()) {
     const found = failureOf(line);

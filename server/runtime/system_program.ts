@@ -22,7 +22,7 @@ export function systemProgram(name: string, places: readonly string[] = PLACES):
   return places.map((place) => join(place, name)).find(isProgram) ?? null;
 }
 
-/** The places that `GATE_SYSTEM_PATH` names for a service manager and a journal elsewhere. */
+/** The folders in `GATE_SYSTEM_PATH`, for a service manager and a journal that are elsewhere. */
 export function systemPlaces(
   { GATE_SYSTEM_PATH }: Record<string, string | undefined>,
 ): readonly string[] | undefined {

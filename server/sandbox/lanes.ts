@@ -8,7 +8,7 @@ export interface Lane {
   action_id: string;
   /** Real paths of the folders in which it works. */
   folders: readonly string[];
-  /** In the sandbox it may also write folders outside of these, where any other command may read. */
+  /** In the sandbox it may also write outside of these folders, where any other command may read. */
   writes_elsewhere?: boolean;
   /** It has ended after this time, whether it is reported or not. */
   at_most_ms: number;

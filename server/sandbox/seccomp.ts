@@ -168,9 +168,9 @@ export interface SharedFilter {
 /**
  * The filter of system calls in the sandbox, as `bwrap --seccomp` reads it. It refuses further
  * namespaces and mounts, the kernel's keys, sockets past the network namespace, programs that run as
- * their owner, and typing into a terminal. With `shared`, for a command in the namespaces of the machine, it also holds sockets,
- * shared memory, other processes and attributes of files. Null for an architecture whose calls gate
- * does not know.
+ * their owner, and typing into a terminal. With `shared`, for a command in the namespaces of the
+ * machine, it also holds sockets, shared memory, other processes and attributes of files. Null for an
+ * architecture whose calls gate does not know.
  */
 export function seccompFilter(
   architecture: string,
@@ -224,8 +224,8 @@ export function seccompFilter(
 }
 
 /**
- * Refuses a file that runs as its owner: it would stay in the project, where another user of the
- * machine starts it. All other calls go on to the next instruction, with their number loaded.
+ * Refuses to make a file that runs as its owner, because another user of the machine could start it in
+ * the project. For all other calls the next instruction follows, with their number loaded.
  */
 function withoutSetUser({ modes, creates }: Calls): Instruction[] {
   const refusing = (place: number): Instruction[] => [

@@ -76,7 +76,7 @@ export class Sessions {
    * `end` ever changes one. Blocks are asked for each time.
    */
   readonly #open = new LRUCache<string, Omit<OpenSession, "block_reason">>({ max: MAX_OPEN });
-  /** The ids of the sessions that hosts named, by the digest of their secret. */
+  /** The ids of the open sessions that hosts named, by the digest of their secret. */
   readonly #joined = new LRUCache<string, string>({ max: MAX_OPEN });
   /** Counts the ends, so that a session that was read before its end is not kept after it. */
   #ends = 0;
@@ -153,7 +153,7 @@ export class Sessions {
         : await this.#ofSecret(caller.session_secret);
     }
     const known = this.#open.get(id);
-    if (known) return await this.again(known);
+    if (known) return await this.withBlock(known);
     const ends = this.#ends;
     const found = id.includes("\0") ? null : await findKnown(this.#services.ledger, id);
     if (found === null) throw unknown(id);
@@ -187,7 +187,7 @@ export class Sessions {
     const digest = hexDigestOf(secret);
     return this.#once(digest, async () => {
       const known = this.#open.get(this.#joined.get(digest) ?? "");
-      if (known) return await this.again(known);
+      if (known) return await this.withBlock(known);
       const ends = this.#ends;
       const found = await findSessionOfSecret(ledger, digest);
       const session = found ? await this.#known(found) : await this.#insert(input, caller, digest);
@@ -200,7 +200,7 @@ export class Sessions {
   }
 
   /** The same session with the block that it has now. */
-  async again<T extends Pick<Session, "id" | "agent">>(
+  async withBlock<T extends Pick<Session, "id" | "agent">>(
     session: T,
   ): Promise<T & Pick<Session, "block_reason">> {
     return { ...session, block_reason: await this.#blockOf(session) };

@@ -36,7 +36,7 @@ export function useRange() {
   const address = useAddress();
   const range = rangeOf(address.query["window"], address.query["to"]);
   const set = (next: Range) => {
-    const { window, to } = known(next);
+    const { window, to } = normalized(next);
     address.set({ window: window === "30d" ? null : window, to }, { push: true });
   };
   const length = lengthOf(range.window);
@@ -46,9 +46,8 @@ export function useRange() {
     last: (window: string) => set({ window, to: null }),
     /** From one day or moment up to and not including another; up to two days are counted exactly. */
     between(from: string, to: string) {
-      const ms = Date.parse(to) - Date.parse(from);
-      const window = windowOf(Math.min(ms, lengthOf(`${MOST}d`)));
       const begin = Date.parse(from);
+      const window = windowOf(Math.min(Date.parse(to) - begin, lengthOf(`${MOST}d`)));
       set({ window, to: momentName(begin + lengthOf(window)) });
     },
     /** As much time before or after this; never later than now. */
@@ -73,8 +72,8 @@ function endOf(range: Range): number {
   return Math.ceil(Date.now() / whole) * whole;
 }
 
-/** The range as addresses have it: days end with a day, and nothing ends later than this hour. */
-function known({ window, to }: Range): Range {
+/** The range as addresses have it. One that would end in the future ends now. */
+function normalized({ window, to }: Range): Range {
   if (to === null) return { window, to };
   const isHours = isExact({ window, to });
   // A part of a day belongs to the days that are shown.
@@ -94,7 +93,7 @@ function rangeOf(window: string | undefined, to: string | undefined): Range {
       (isExact({ window: window!, to: null }) ? MOST_EXACT_MS : lengthOf(`${MOST}d`));
   const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?Z)?$/.test(to ?? "") &&
     !Number.isNaN(Date.parse(to!));
-  return known({ window: isWindow ? window! : "30d", to: isTime ? to! : null });
+  return normalized({ window: isWindow ? window! : "30d", to: isTime ? to! : null });
 }
 
 /** Chooses the time of the page: a length, two ends, or the time before and after. */
@@ -193,7 +192,8 @@ interface EndFieldProps {
 }
 
 function EndField({ kind, label, value, most, onChange }: EndFieldProps) {
-  // A typed date is whole only when the field is left; one from the calendar is so at once.
+  // A date is typed in parts, so it counts when the person leaves the field. One from the calendar
+  // counts at once.
   const isTyping = useRef(false);
   const take = (input: HTMLInputElement) => {
     isTyping.current = false;

@@ -3,8 +3,8 @@ import { useEffect } from "preact/hooks";
 import { NEW_MS, onReturn } from "./guard.ts";
 
 /**
- * Whether a dialog accepts no decision yet: it has only just appeared, or the person has only just come
- * back to its window. A key that was meant for something else must not answer it.
+ * Whether a dialog accepts no decision yet, because it has only just appeared or the person has only just
+ * come back to its window. A key that was meant for something else must not answer it.
  */
 export function useIsNew(): ReadonlySignal<boolean> {
   const isNew = useSignal(true);

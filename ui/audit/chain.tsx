@@ -227,7 +227,9 @@ function ChainRow({ project, name }: { project: string; name: string }) {
         {problem !== null && <Text as="p" class="tone-danger" value={problem} />}
         {value && <Verdict state={value} />}
       </div>
-      <Button busy={busy} onClick={verify}>Verify {name}</Button>
+      <Button busy={busy} onClick={verify}>
+        Verify <Text value={name} />
+      </Button>
     </li>
   );
 }

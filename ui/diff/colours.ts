@@ -260,7 +260,7 @@ function languageOf(path: string): string | null {
     (name.startsWith("dockerfile.") ? "dockerfile" : null);
 }
 
-/** The other languages are in one file, because few projects have any of them. */
+/** Loads the other languages as one file, because few projects have any of them. */
 async function rareLanguageOf(path: string): Promise<string | null> {
   const { rareLanguage } = await import("./rare_languages.ts");
   const name = nameOf(path);

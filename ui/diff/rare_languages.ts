@@ -127,7 +127,7 @@ const BY_NAME = new Map(
   ),
 );
 
-/** The language of files with this name or ending, in small letters; null for an unknown one. */
+/** The language of files with this name or ending in lower case; null for an unknown one. */
 export function rareLanguage(
   name: string,
 ): { language: string; grammar: LanguageFn; inside: string[] } | null {

@@ -22,7 +22,7 @@ interface SidebarProps {
 export function Sidebar({ onHelp, onPalette }: SidebarProps) {
   const address = useAddress();
   const project = useProject();
-  /** The address at which a narrow window shows every page; another one closes them. */
+  /** The address at which the sheet of a narrow window is open. A new address closes it. */
   const openAt = useSignal<string | null>(null);
   const isOpen = openAt.value === address.path;
   const waiting = useHeldCount(project);

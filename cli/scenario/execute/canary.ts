@@ -18,9 +18,10 @@ interface Probe {
   isProven: boolean;
 }
 
-const PAUSE_MS = 100;
 /** Changes the result of an earlier scenario. */
-export type Amend = (scenario_id: string, change: (execution: Execution) => Execution) => void;
+type Amend = (scenario_id: string, change: (execution: Execution) => Execution) => void;
+
+const PAUSE_MS = 100;
 
 /** The most probes that are remembered. */
 const MOST_PROBES = 5;
@@ -41,7 +42,7 @@ export class Canary {
   readonly #running = new Set<string>();
   readonly #amend: Amend;
   readonly #pulse: Pulse;
-  /** The target has answered any request of this run. */
+  /** The target has answered a request of this run. */
   #hasAnswered: boolean;
   /** It gives no HTTP answer any more. */
   #isDead = false;

@@ -6,9 +6,9 @@ import { CUT_OFF, REFUSED, RESET } from "./transport_error.ts";
 /** How long a supervisor may take to restart a target that accepts no connections. */
 export const RESTART_MS = 5_000;
 const PAUSE_MS = 100;
-/** An impatient run must not give up a target that works on one request at a time. */
+/** The shortest time-out, so that a target which works on one request at a time is not given up. */
 const LEAST_MS = 2_000;
-/** A target that leaves so many requests in a row without an answer is given up. */
+/** A target that leaves this many requests in a row unanswered is given up. */
 const SILENT = 2;
 
 /** Finds out whether a target still answers anything at all. */
@@ -22,8 +22,8 @@ export class Pulse {
   }
 
   /**
-   * True once `GET /` is answered, whatever the status. Waits `patience` milliseconds for a target
-   * that closes its connections. A target that takes requests without an answer is given up for good.
+   * True if `GET /` is answered, whatever the status. Waits `patience` milliseconds for a target that
+   * closes its connections. A target that takes requests without an answer is given up for good.
    */
   answers(patience: number = RESTART_MS): Promise<boolean> {
     this.#asking ??= this.#ask(patience).finally(() => this.#asking = null);

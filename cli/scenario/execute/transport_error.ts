@@ -53,7 +53,7 @@ const CODES: Record<string, string> = {
   EHOSTUNREACH: "no route leads to the host",
   ENETUNREACH: "no route leads to the network of the host",
   EACCES: "this machine does not allow the connection",
-  EMFILE: "this process may open no more connections (ulimit -n)",
+  EMFILE: "this process cannot open more connections (ulimit -n)",
 };
 
 /** The beginning of the messages of Node's parser. */

@@ -6,8 +6,8 @@ import type { IntentRow } from "./intents_store.ts";
 type Claimed = Pick<ActionRow, "id" | "digest">;
 
 /**
- * The id of a claim, with a seal of this machine: whoever writes the ledger from elsewhere can insert a
- * running action, and cannot make the seal.
+ * The id of a claim, with a seal of this machine. Another machine that writes the ledger can insert a
+ * running action, but cannot make its seal.
  */
 export function newClaim(
   services: ActionServices,
@@ -34,8 +34,8 @@ function sealOf(
   claim: string,
   intents: readonly IntentRow[],
 ): string {
-  const changes = intents.map(({ id, path, before_sha256, after_sha256, data }) => ({
-    ...{ id, path, before_sha256, after_sha256, data },
-  })).toSorted((a, b) => a.id < b.id ? -1 : 1);
+  const changes = intents.map((
+    { id, path, before_sha256, after_sha256, data },
+  ) => ({ id, path, before_sha256, after_sha256, data })).toSorted((a, b) => a.id < b.id ? -1 : 1);
   return signer.seal(canonical({ project_id, action_id, digest, claim, changes }));
 }

@@ -186,8 +186,8 @@ export function recoverAction(context: ActionContext, { id }: ActionRow): Promis
 }
 
 /**
- * Fails a running action of a shared ledger whose claim another machine has written. Returns whether it
- * was one.
+ * Fails a running action of a shared ledger if another machine has written its claim. Returns whether it
+ * failed one.
  */
 export async function refuseForged(services: ActionServices, row: ActionRow): Promise<boolean> {
   const { ledger } = services;

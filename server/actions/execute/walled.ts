@@ -102,7 +102,8 @@ export async function goBehind(
 ): Promise<void> {
   const { lanes } = services.sandboxes;
   lanes.leave(key);
-  const lane = { ...await laneOf(services, row), ...await elsewhere(services, row), ...more };
+  const writes_elsewhere = await mayWriteElsewhere(services, row);
+  const lane = { ...await laneOf(services, row), writes_elsewhere, ...more };
   if (await lanes.behind(key, lane)) return;
   throw refused(
     "a command outside the sandbox works in the same project, and one could deceive the other",
@@ -118,21 +119,15 @@ async function laneOf({ roots, config }: ActionServices, row: ActionRow): Promis
   };
 }
 
-/** Whether a sandboxed command may write outside its project: the policy or a person opened a folder. */
-async function elsewhere(
-  services: ActionServices,
-  row: ActionRow,
-): Promise<Pick<Lane, "writes_elsewhere">> {
+/** Whether the policy or a person lets a sandboxed command write outside its project. */
+async function mayWriteElsewhere(services: ActionServices, row: ActionRow): Promise<boolean> {
   const { home_project } = await services.sessions.get(row.session_id);
   const { compiled } = await services.config.inForce(home_project ?? undefined);
   const { writable } = await openedFor(services, row);
+  // A link in the project may lead outside.
   const folders = [...compiled.sandbox.writable, ...writable]
-    .map((folder) => folder.replace(/^~(?=\/)/, homedir()));
-  return {
-    writes_elsewhere: folders.some((folder) =>
-      !services.roots.some((root) => isWithin(folder, root))
-    ),
-  };
+    .map((folder) => resolvePath(folder.replace(/^~(?=\/)/, () => homedir())).real);
+  return folders.some((folder) => !services.roots.some((root) => isWithin(folder, root)));
 }
 
 /**

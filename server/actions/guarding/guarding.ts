@@ -85,10 +85,10 @@ const TOKENS = /\/(?:tokens|keys)\/[^/]+$/;
 const MAX_STRANGERS = 100;
 
 /**
- * An action that starts this soon after its contact is not preceded by a second look. The commands
- * that run could make the same changes right after its start.
+ * The comparison at an agent's contact also serves an action that starts within this time. The commands
+ * that run already could as well change the files right after its start.
  */
-const JUST_MS = 20;
+const FRESH_MS = 20;
 
 /**
  * Compares the guarded files of the machine before and after the commands of agents, and undoes what
@@ -100,7 +100,7 @@ export class Guarding {
   readonly #windows = new Map<string, Window>();
   readonly #scopes = new LRUCache<string, Scope>({ max: 256 });
   readonly #accepted = new Set<string>();
-  /** When it last looked because an agent made contact. */
+  /** The time of the comparison at the last contact of an agent. */
   #looked = -Infinity;
 
   constructor(environment: Environment, user_home = homedir()) {
@@ -135,7 +135,7 @@ export class Guarding {
       return { baseline: window.baseline, lost: [] };
     }
     // Changes until now are the work of the commands that run already.
-    if (performance.now() - this.#looked > JUST_MS) this.#check();
+    if (performance.now() - this.#looked > FRESH_MS) this.#check();
     const lost: LostState[] = [];
     const scopes = this.#scopesOf(watched, strangers).map((wanted) => {
       const { scope, missing } = this.#use(wanted, resumed);

@@ -166,7 +166,7 @@ const OF_USER = [
   ]),
 ].filter((path) => path.startsWith("~/")).map((path) => path.slice(2));
 
-/** Those without a `*`, by home. */
+/** The places of the user without a `*`, by home. */
 const FIXED = new LRUCache<string, Place[]>({ max: 10 });
 
 function fixedPlaces(home: string): Place[] {

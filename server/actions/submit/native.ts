@@ -27,7 +27,7 @@ export type Use =
   | {
     is: "read";
     path: string;
-    /** Of a search: which files below the path it reads. */
+    /** For a search: the files below the path that it reads. */
     below?: Searched;
   }
   | { is: "delete"; path: string }

@@ -46,7 +46,7 @@ export interface Row {
   keeps: boolean;
   /** It builds its output from local sources, so the output is not unknown code. */
   builds: boolean;
-  /** Options that make it only read the files in `writes`, and the operands that it else writes. */
+  /** Options with which it only reads the files in `writes`, and the operands that it would write. */
   looks: string[];
   /** The files below its operands that it reads. */
   below: Reach | null;

@@ -114,7 +114,7 @@ export class H2Connection {
     if (stream) handleStream(stream, frame);
   }
 
-  /** A peer that asks without reading the answers would fill the memory. */
+  /** Acknowledgements that a peer does not read would fill the memory, so they have a limit. */
   #acknowledge(type: number, payload: Buffer): void {
     if (++this.#acknowledged > MOST_ACKNOWLEDGED) {
       this.#fail("the target floods the connection with PING or SETTINGS");
