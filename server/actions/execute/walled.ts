@@ -124,10 +124,14 @@ async function mayWriteElsewhere(services: ActionServices, row: ActionRow): Prom
   const { home_project } = await services.sessions.get(row.session_id);
   const { compiled } = await services.config.inForce(home_project ?? undefined);
   const { writable } = await openedFor(services, row);
-  // A link in the project may lead outside.
-  const folders = [...compiled.sandbox.writable, ...writable]
-    .map((folder) => resolvePath(folder.replace(/^~(?=\/)/, () => homedir())).real);
-  return folders.some((folder) => !services.roots.some((root) => isWithin(folder, root)));
+  return [...compiled.sandbox.writable, ...writable]
+    .some((folder) => leadsOutside(folder, services.roots));
+}
+
+/** Whether a folder is outside of all roots, also by a link in one of them. `~` is the home. */
+export function leadsOutside(folder: string, roots: readonly string[]): boolean {
+  const { real } = resolvePath(folder.replace(/^~(?=\/)/, () => homedir()));
+  return !roots.some((root) => isWithin(real, root));
 }
 
 /**
