@@ -20,6 +20,8 @@ const MOST_BYTES = 256 * 1024 * 1024;
 
 const JSON_HEAD = /^(\{"checkpoint":.*),"events":\[$/;
 
+const DAMAGED = "it is neither a bundle nor an export in JSON, or it is damaged";
+
 /** Opens a bundle or a JSON export. @throws CliError when it is neither */
 export async function openEvidence(path: string): Promise<Evidence> {
   const lines = readLines(path);
@@ -40,6 +42,8 @@ async function openBundle(path: string, lines: AsyncGenerator<string>): Promise<
   }
   const { value: text } = await lines.next();
   const proof = parse(path, text ?? "", Proof);
+  const { value: end } = await lines.next();
+  if (end !== CLOSE) throw strange(path, DAMAGED);
   return { ...proof, pages: inPages(bundleEvents(lines)), toLine: toBundleLine };
 }
 
@@ -102,7 +106,7 @@ function parse<T>(path: string, text: string, schema: Reader<T>): T {
   try {
     value = JSON.parse(text);
   } catch {
-    throw strange(path, "it is neither a bundle nor an export in JSON, or it is damaged");
+    throw strange(path, DAMAGED);
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -111,7 +115,7 @@ function parse<T>(path: string, text: string, schema: Reader<T>): T {
   ) {
     throw strange(path, "an export of all projects contains no proof; export one project");
   }
-  throw strange(path, "it is neither a bundle nor an export in JSON, or it is damaged");
+  throw strange(path, DAMAGED);
 }
 
 function strange(path: string, why: string): CliError {

@@ -19,7 +19,7 @@ import { checkCommand, checkToolName, recordedInput } from "./input.ts";
 import { type After, newState, planChanges, type Planned, planNothing } from "./plan_action.ts";
 import { recordSubmission } from "./record.ts";
 import { scriptsOf } from "./scripts.ts";
-import { checkWritten, resolveTarget } from "./target.ts";
+import { checkHostPath, resolveTarget } from "./target.ts";
 
 /** One effect of a call of a host's own tool, as its input tells it. */
 export type Use =
@@ -135,8 +135,7 @@ function accessesOf({ uses, cwd }: NativeCall, root: string): Access[] {
     const isRead = use.is === "read";
     const written = isRead ? withoutTail(use.path) : use.path;
     const path = absolute(written, cwd);
-    // Hosts expand some paths, so the path as written must be unambiguous too.
-    if (!isRead || !/^\.?$/.test(written)) checkWritten(written);
+    if (!isRead || !/^\.?$/.test(written)) checkHostPath(written);
     const target = resolveTarget(isRead ? withoutTail(path) || sep : path, root);
     accesses.push({ access: use.is, target, ...isRead && use.below && { below: use.below } });
   }

@@ -33,8 +33,16 @@ export function resolveTarget(path: string, root: string): Target {
   return { lexical, real, shown: shownPath(lexical, root) };
 }
 
-/** @throws GateError `invalid` for a path that two programs could understand differently */
-export function checkWritten(path: string): void {
+/**
+ * Checks a path of a host's own tool as the agent wrote it: hosts expand some paths and trim others.
+ * @throws GateError `invalid` for a path that gate and a host could understand differently
+ */
+export function checkHostPath(path: string): void {
+  if (path !== path.trim()) throw unusable(path, "it begins or ends with a blank; leave it out");
+  checkWritten(path);
+}
+
+function checkWritten(path: string): void {
   const problem = problemOf(path) ?? (ON_WINDOWS ? windowsProblemOf(path) : null);
   if (problem !== null) throw unusable(path, problem);
 }
@@ -74,7 +82,6 @@ const CHECKS: Check[] = [
     "it contains a backslash; separate folders with /",
     (path) => !ON_WINDOWS && path.includes("\\"),
   ],
-  ["it begins or ends with a blank, which some programs leave out", (path) => path !== path.trim()],
   ["it looks like a URL", (path) => /^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path)],
   ["~ is not expanded; give the full path", (path) => /^~(\w[\w.-]*)?\/|^~$/.test(path)],
   [

@@ -165,6 +165,12 @@ test.each<[string, (body: AuditExport) => void, RegExp]>([
   expect({ ok, what: problem?.what }).toEqual({ ok: false, what: expect.stringMatching(what) });
 });
 
+test("a bundle whose proof does not end where gate ends it is rejected", async () => {
+  const changed = written.bundle.replace(/^<\/script>$/m, "</Tcript>");
+  expect(changed).not.toBe(written.bundle);
+  await expect(check(changed)).rejects.toThrow("or it is damaged");
+});
+
 test("only a known checkpoint reveals a tail cut together with its proof", async () => {
   const { checkpoint } = JSON.parse(written.json) as AuditExport;
   const cut = edit((body) => {
