@@ -113,7 +113,9 @@ describe("the executable leaves a foreign port and a newer ledger alone", () => 
     await world.run(["daemon", "stop"]);
     const ledger = join(world.gateHome, "projects", "demo", "ledger.db");
     const db = createClient({ url: `file:${ledger}`, concurrency: 1 });
-    await db.execute("INSERT INTO migrations VALUES (9999, '99.0.0', '2099-01-01T00:00:00.000Z')");
+    await db.execute(
+      "INSERT INTO migrations (version, made_by, at) VALUES (9999, '99.0.0', '2099-01-01T00:00:00.000Z')",
+    );
     await db.execute("PRAGMA wal_checkpoint(TRUNCATE)");
     db.close();
     const before = readFileSync(ledger);

@@ -54,7 +54,7 @@ const STEPS: Step[] = [
   { line: "log --status maybe", code: 64, error: "Allowed choices are" },
   { line: "analytics summary --json" },
   { line: "analytics attention --window 7d --json" },
-  { line: "analytics attention --window week", code: 64, error: "Expected days" },
+  { line: "analytics attention --window week", code: 64, error: "Expected minutes, hours or days" },
   { line: "agents --json" },
   { line: "agents history --json" },
   { line: "agents terminate 1", code: 1, error: "no agent's session left it behind" },

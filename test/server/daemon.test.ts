@@ -120,7 +120,8 @@ test("a ledger of a newer release is a problem of that project alone, and stays 
   await addProject(gate, "other");
   await gate.project.ledger.commit({
     statements: [{
-      sql: "INSERT INTO migrations VALUES (999, '9.9.9', '2030-01-01T00:00:00.000Z')",
+      sql:
+        "INSERT INTO migrations (version, made_by, at) VALUES (999, '9.9.9', '2030-01-01T00:00:00.000Z')",
       args: [],
     }],
     events: [],
