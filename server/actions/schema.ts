@@ -107,6 +107,10 @@ export const ClaimInput = z.strictObject({
   holder: z.string().min(1).max(256).optional(),
   sandbox: z.literal(true).optional()
     .describe("the process can start the command in a sandbox; without it such a command fails"),
+  process: z.strictObject({
+    pid: z.number().int().min(1),
+    start_time: z.string().max(256),
+  }).optional().describe("the process that will run it; the command is over when it is gone"),
 });
 export type ClaimInput = z.infer<typeof ClaimInput>;
 

@@ -1,5 +1,6 @@
 import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
+import { identify, OWN_PID } from "../runtime/processes.ts";
 import type { ProvedRun } from "../runtime/run_proved.ts";
 import { ownEnvironment } from "../runtime/self.ts";
 import type { SandboxStart } from "../runtime/sandboxed_process.ts";
@@ -123,11 +124,13 @@ export class CommandRuns {
   async #claim(id: string, session: string | undefined): Promise<Claim | null> {
     const { link, now } = this.#options;
     const init = { headers: { "Idempotency-Key": this.#options.id() } };
+    const process = identify(OWN_PID);
+    const json = { holder: this.#holder, sandbox: true as const, ...process && { process } };
     try {
       return await link.call(
         (client) =>
           client.api.actions[":id"].claim.$post(
-            { param: { id }, json: { holder: this.#holder, sandbox: true } },
+            { param: { id }, json },
             init,
           ),
         { until: now() + CLAIM_MS, session },

@@ -1,22 +1,9 @@
 import { realpathSync } from "node:fs";
 import { LRUCache } from "lru-cache";
 import { gitFoldersOf } from "../runtime/git_folder.ts";
+import { isSameProcess } from "../runtime/processes.ts";
 import { isWithin } from "./bubblewrap.ts";
-
-/** A command that runs, or is about to. */
-export interface Lane {
-  action_id: string;
-  /** Real paths of the folders in which it works. */
-  folders: readonly string[];
-  /** In the sandbox it may also write outside of these folders, where any other command may read. */
-  writes_elsewhere?: boolean;
-  /** It has ended after this time, whether it is reported or not. */
-  at_most_ms: number;
-  /** Whether the process that runs it is gone, although nobody reported its end. */
-  is_gone?: () => boolean;
-}
-
-type Side = "behind" | "outside";
+import type { KeptLanes, Lane, Side } from "./kept_lanes.ts";
 
 const MAX_RUNNING = 10_000;
 /** Shorter than a claim waits for its answer. */
@@ -28,12 +15,19 @@ const WAIT_MS = 7_000;
  * link or a repository with hooks where the proof found none.
  */
 export class Lanes {
-  readonly #running = new LRUCache<string, Lane & { side: Side }>({ max: MAX_RUNNING });
+  readonly #running = new LRUCache<string, Lane & { side: Side }>({
+    max: MAX_RUNNING,
+    dispose: (_, key) => this.#kept?.forget(key),
+  });
   readonly #wait_ms: number;
+  readonly #kept: KeptLanes | null;
   #waiting: (() => void)[] = [];
 
-  constructor(wait_ms = WAIT_MS) {
+  /** Commands of an earlier daemon that may still run keep their side. */
+  constructor(kept: KeptLanes | null = null, wait_ms = WAIT_MS) {
     this.#wait_ms = wait_ms;
+    this.#kept = kept;
+    for (const { key, lane, side } of kept?.take() ?? []) this.#add(key, lane, side);
   }
 
   /** Whether the command may start outside, because no sandboxed command works in its folders. */
@@ -57,9 +51,10 @@ export class Lanes {
     return true;
   }
 
-  /** A command of an earlier daemon may still run in the sandbox. */
+  /** A command of a daemon that kept no lanes may still run in the sandbox. */
   resume(lane: Lane): void {
-    this.#enter(lane.action_id, lane, "behind");
+    const isKnown = [...this.#running.values()].some((one) => one.action_id === lane.action_id);
+    if (!isKnown) this.#add(lane.action_id, lane, "behind");
   }
 
   /** The attempt with this key did not become a run. */
@@ -78,17 +73,22 @@ export class Lanes {
   /** Whether the command of this action runs in a sandbox. */
   holds(action_id: string): boolean {
     return [...this.#running.values()].some((one) =>
-      one.side === "behind" && one.action_id === action_id && !one.is_gone?.()
+      one.side === "behind" && one.action_id === action_id && !isGone(one)
     );
   }
 
   #enter(key: string, lane: Lane, side: Side): void {
+    this.#add(key, lane, side);
+    this.#kept?.keep(key, lane, side);
+  }
+
+  #add(key: string, lane: Lane, side: Side): void {
     this.#running.set(key, { ...lane, side }, { ttl: lane.at_most_ms });
   }
 
   #meets({ folders, action_id, writes_elsewhere }: Lane, side: Side): boolean {
     const others = [...this.#running.values()].filter((one) =>
-      one.side === side && one.action_id !== action_id && !one.is_gone?.()
+      one.side === side && one.action_id !== action_id && !isGone(one)
     );
     if (others.length === 0) return false;
     if (writes_elsewhere || others.some((one) => one.writes_elsewhere)) return true;
@@ -99,6 +99,15 @@ export class Lanes {
       )
     );
   }
+}
+
+/**
+ * Whether the process that runs it is gone, although nobody reported its end. Outside the sandbox its
+ * programs go on without it.
+ */
+function isGone({ side, process }: Lane & { side: Side }): boolean {
+  if (side === "outside" || process === undefined) return false;
+  return process === null || !isSameProcess(process);
 }
 
 /** The folders with those of git that lie elsewhere. */

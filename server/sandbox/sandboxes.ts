@@ -9,6 +9,7 @@ import { isWithin } from "./bubblewrap.ts";
 import { BlockedFiles, type Found, partsBeside } from "./find_blocked.ts";
 import { type GitState, gitStateOf, type Planted, plantedIn } from "./git_state.ts";
 import { type Judge, judgeOf } from "./judge.ts";
+import { KeptLanes } from "./kept_lanes.ts";
 import { Lanes } from "./lanes.ts";
 import { removePrivateFolders } from "./private_folders.ts";
 import { whyNotOpenable } from "./openings.ts";
@@ -63,7 +64,7 @@ const MAX_TRIED = 1_000;
 /** Builds the walls of commands, and finds what appeared behind them. */
 export class Sandboxes {
   /** Which commands run in a sandbox and which run beside it. */
-  readonly lanes = new Lanes();
+  readonly lanes: Lanes;
   readonly #gate_home: string;
   readonly #engine: () => Promise<SandboxEngine | null>;
   readonly #blocked = new BlockedFiles();
@@ -86,6 +87,7 @@ export class Sandboxes {
     this.#engine = engine;
     this.#now = now;
     this.#running = new RunningCommands(gate_home, now);
+    this.lanes = new Lanes(new KeptLanes(gate_home, now));
     const running = [...this.#running.all()];
     for (const [action_id, { folders, writes_elsewhere, started_at, at_most_ms }] of running) {
       const rest = started_at + at_most_ms - now();

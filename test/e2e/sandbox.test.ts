@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { policyTemplate } from "../../server/policy/templates.ts";
 import { findEngine } from "../../server/sandbox/engine.ts";
 import { Agent } from "./agent.ts";
-import { type Subject, World } from "./world.ts";
+import { type Subject, until, World } from "./world.ts";
 
 const SUBJECT = (process.env["GATE_TEST_SUBJECT"] ?? "executable") as Subject;
 const ENGINE = await findEngine({ confine: null });
@@ -83,6 +83,40 @@ describe(`a command that no text can prove, on ${SUBJECT}`, () => {
       }
     },
   );
+});
+
+describe.runIf(ENGINE !== null)(`over a restart of the daemon, on ${SUBJECT}`, () => {
+  test("a proved command that still runs keeps sandboxed ones waiting, until it is reported", async () => {
+    const world = await World.create(SUBJECT);
+    try {
+      await world.init({
+        defaultEffect: "ask",
+        allowedCommands: ["sleep"],
+        sandbox: { mode: "auto" },
+      });
+      const [proved, sandboxed] = [await Agent.connect(world), await Agent.connect(world)];
+      // Its connection ends before it does.
+      void proved.call("run_command", { command: "sleep 300", wait_ms: 60_000 }).catch(() => {});
+      const { id } = await until("it runs", async () => {
+        const { body } = await world.api("GET", "/api/actions");
+        return body.items.find((one: { execution: string }) => one.execution === "running");
+      });
+      expect(await world.run(["daemon", "restart"])).toMatchObject({ code: 0 });
+      const order = { command: "python3 -c \"print('ran')\"", wait_ms: 30_000 };
+      const refused = await sandboxed.call("run_command", order);
+      expect(refused.data).toMatchObject({ status: "approved", execution: "failed" });
+      expect(refused.text).toContain("a command outside the sandbox works in the same project");
+      await proved.close();
+      await until("its end is reported", async () => {
+        const { body } = await world.api("GET", `/api/actions/${id}`);
+        return body.finished_at !== null && body.execution === "failed";
+      });
+      expect((await sandboxed.call("run_command", order)).data).toMatchObject({ exit_code: 0 });
+      await sandboxed.close();
+    } finally {
+      await world.close();
+    }
+  });
 });
 
 describe.runIf(ENGINE !== null)(`the changes of a command, on ${SUBJECT}`, () => {

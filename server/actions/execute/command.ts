@@ -4,6 +4,7 @@ import { requireNotViewer } from "../../auth/scopes.ts";
 import { putBlob } from "../../db/blobs.ts";
 import { GateError } from "../../errors.ts";
 import type { PolicyLimits } from "../../policy/schema.ts";
+import { isSameProcess } from "../../runtime/processes.ts";
 import { OutputBuffer } from "../../runtime/output_buffer.ts";
 import type { AskedHost, Walls } from "../../sandbox/schema.ts";
 import { noteConflicts } from "../conflicts/conflicts.ts";
@@ -78,8 +79,10 @@ async function startInSide(
 ): Promise<{ claimed: ActionRow; walls: Walls | null; limits: PolicyLimits } | null> {
   const { services } = context;
   const { id } = row;
+  // The daemon does not see a process in another container, so it cannot tell when that is gone.
+  const runner = input.process && isSameProcess(input.process) ? { process: input.process } : {};
   try {
-    const side = await orFail(services, row, () => enterSide(services, row, key));
+    const side = await orFail(services, row, () => enterSide(services, row, key, runner));
     await recheckOrFail(services, row);
     const { limits } = (await services.config.inForce()).compiled;
     const kept = await keepFiles(services, row, limits);
@@ -87,7 +90,7 @@ async function startInSide(
     const walled = await orFail(
       services,
       row,
-      () => wallsFor(services, row, { side, key, isAble }),
+      () => wallsFor(services, row, { side, key, isAble, runner }),
     );
     const decision = walled && (!row.decision.sandbox || row.decided_by !== "policy")
       ? { decision: { ...row.decision, sandbox: walled.sandbox } }

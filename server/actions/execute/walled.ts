@@ -7,7 +7,7 @@ import { isWithin } from "../../sandbox/bubblewrap.ts";
 import { runsOwnPrograms } from "../../sandbox/git_programs.ts";
 import type { Planted } from "../../sandbox/git_state.ts";
 import { joinOpened, openedOf } from "../../sandbox/openings.ts";
-import type { Lane } from "../../sandbox/lanes.ts";
+import type { Lane } from "../../sandbox/kept_lanes.ts";
 import { type BuiltWalls, longestRun } from "../../sandbox/sandboxes.ts";
 import { refused, UnbuildableError } from "../../sandbox/walls.ts";
 import { type ActionServices, loadAction } from "../context.ts";
@@ -24,6 +24,9 @@ import { join } from "node:path";
 /** Where a command runs: in the sandbox, outside without a person, or outside because of one. */
 export type Side = "behind" | "outside" | null;
 
+/** The process that runs a command, as far as it is known. */
+type Runner = Pick<Lane, "process">;
+
 /**
  * The side on which a claimed command runs, entered under this key. A proved command runs in the
  * sandbox too while another one does, and if git would run programs of the project. @throws GateError `conflict` if it cannot start yet
@@ -32,10 +35,11 @@ export async function enterSide(
   services: ActionServices,
   row: ActionRow,
   key: string,
+  runner: Runner,
 ): Promise<Side> {
   const side = await outsideOf(services, row, key);
   if (side === "outside" || side === null) return side;
-  await goBehind(services, row, key);
+  await goBehind(services, row, key, runner);
   return "behind";
 }
 
@@ -141,7 +145,7 @@ export function leadsOutside(folder: string, roots: readonly string[]): boolean 
 export async function wallsFor(
   services: ActionServices,
   row: ActionRow,
-  { side, key, isAble }: { side: Side; key: string; isAble: boolean },
+  { side, key, isAble, runner }: { side: Side; key: string; isAble: boolean; runner: Runner },
 ): Promise<Walled | null> {
   const decided = await sandboxFor(services, row);
   const isOpened = await openedByApproval(services, row) !== null;
@@ -151,7 +155,7 @@ export async function wallsFor(
     throw refused(why, "restart the agent's host and submit it again");
   }
   // The files have changed since the decision, so that its text is no longer proved.
-  if (side !== "behind") await goBehind(services, row, key);
+  if (side !== "behind") await goBehind(services, row, key, runner);
   try {
     return await wallsBehind(services, row, isOpened ? null : decided);
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Caller } from "../../auth/schema.ts";
 import { requireNotViewer } from "../../auth/scopes.ts";
 import type { Sandbox } from "../../policy/schema.ts";
-import { identify, isSameProcess } from "../../runtime/processes.ts";
+import { identify } from "../../runtime/processes.ts";
 import type { Walls } from "../../sandbox/schema.ts";
 import { closedHosts, wallsMet } from "../../sandbox/walls_met.ts";
 import { type ActionContext, type ActionServices, loadAction, notPossible } from "../context.ts";
@@ -52,11 +52,9 @@ export async function startWalled(
     throw notPossible(row, "run", "it is no command that a host gave to gate");
   }
   if (row.execution !== "running") throw notPossible(row, "run", `it is ${row.execution}`);
-  const runner = identify(pid);
-  const is_gone = () => runner === null || !isSameProcess(runner);
   const key = crypto.randomUUID();
   try {
-    await goBehind(services, row, key, { at_most_ms: MAX_RUN_MS, is_gone });
+    await goBehind(services, row, key, { at_most_ms: MAX_RUN_MS, process: identify(pid) });
     await recheckApproved(services, row);
     const decided = await sandboxFor(services, row);
     const { walls, sandbox, copy } = await wallsBehind(services, row, decided);
