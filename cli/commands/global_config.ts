@@ -42,7 +42,9 @@ export function createCommand(io: Io) {
       else print(io, visibleText(text.trimEnd()));
     });
   config.command("edit")
-    .description("Edit the file in $VISUAL or $EDITOR; it is validated before it is saved.")
+    .description(
+      "Edit the file in $VISUAL or $EDITOR; it is validated before it is saved. The first edit begins with default rules.",
+    )
     .option("--draft <file>", "edit this file instead, such as one kept by a failed edit")
     .option(...PASSPHRASE_STDIN)
     .addHelpText("after", examples("EDITOR=vi gate global-config edit"))
@@ -53,7 +55,7 @@ export function createCommand(io: Io) {
 function init(io: Io, dry_run: boolean, json: boolean): void {
   const file = pathOf(io);
   const isThere = readText(file) !== null;
-  const text = `${formatConfig({ version: "1", policies: globalTemplate() })}\n`;
+  const text = defaultText();
   if (!isThere && !dry_run) {
     openHome(placeOf(io).home);
     writeText(file, text, 0o600);
@@ -69,11 +71,15 @@ async function edit(
   draft: string | undefined,
   options: PassphraseOptions,
 ): Promise<void> {
-  const before = require(io);
-  await editText(io, before, {
+  const before = readText(pathOf(io));
+  const shown = before ?? defaultText();
+  await editText(io, shown, {
     ...draft !== undefined && { draft: resolve(io.cwd, draft) },
     name: "config.json",
-    use: (after) => change(io, before, after),
+    use: (after) => {
+      if (after === shown) print(io, "Nothing was changed.");
+      else change(io, before, after);
+    },
     again: (file) => `gate global-config edit --draft ${quote(file)}`,
   });
   if (readText(pathOf(io)) !== before) await acceptEdited(io, options);
@@ -96,14 +102,15 @@ async function acceptEdited(io: Io, options: PassphraseOptions): Promise<void> {
   print(io, "The new rules are in force.");
 }
 
-function change(io: Io, before: string, after: string): void {
+/** @param before null while there is no file */
+function change(io: Io, before: string | null, after: string): void {
   const path = pathOf(io);
-  if (after === before) return print(io, "Nothing was changed.");
   check(after, path);
   if (readText(path) !== before) {
     throw new CliError(`Cannot write "${path}": another program changed it during the edit`);
   }
-  print(io, `Backup of the old file: ${backUp(path, placeOf(io).home)}`);
+  if (before === null) openHome(placeOf(io).home);
+  else print(io, `Backup of the old file: ${backUp(path, placeOf(io).home)}`);
   writeText(path, after, 0o600);
   print(io, "Saved.");
 }
@@ -117,6 +124,10 @@ function check(text: string, path: string): void {
     throw new CliError(`Cannot save the config: ${why}`);
   }
   compilePolicy({ global: parsed.data.policies ?? null, project: null, override_global: false });
+}
+
+function defaultText(): string {
+  return `${formatConfig({ version: "1", policies: globalTemplate() })}\n`;
 }
 
 function require(io: Io): string {

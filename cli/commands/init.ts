@@ -25,6 +25,7 @@ import { userHome } from "../home.ts";
 import { placeOf } from "../place.ts";
 import { CONFIG_FILE, findRoot } from "../project.ts";
 import { offerPassphrase } from "../proof/offer.ts";
+import { quote } from "../../server/shown/quote.ts";
 import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { hideTyping } from "../terminal/typing.ts";
@@ -101,14 +102,14 @@ async function init(io: Io, options: InitOptions): Promise<void> {
   if (!options.dryRun) openHome(placeOf(io).home);
   const done = options.dryRun ? { backup: null } : write(io, file, plan);
   const hooks = await enforceHere(io, plan, options);
-  const { id, error } = options.dryRun ? { id: null, error: null } : await registerRoot(io, {
+  const { id, error, former } = options.dryRun ? NOT_REGISTERED : await registerRoot(io, {
     ...options,
     written: isNew ? plan : null,
   });
   const { dryRun: dry_run = false } = options;
   if (options.json) {
     printJson(io, { dry_run, file, outcome, ...done, registered_as: id, hooks, text: plan.after });
-  } else showDone(io, { ...done, hooks, id, dry_run });
+  } else showDone(io, { ...done, hooks, id, former, dry_run });
   if (!options.json && !options.dryRun) await offerPassphrase(io, { asks });
   if (error !== null) throw new CliError(error, { next: "correct the file, then gate doctor" });
   if (hooks?.some((report) => report.outcome === "failed")) throw new Exit(EXIT.failed);
@@ -118,6 +119,12 @@ async function init(io: Io, options: InitOptions): Promise<void> {
 function insideOf(around: string): string {
   return `${visibleLine(around)} is a project already. ` +
     "Agents that start in this folder or below it belong to the new one.";
+}
+
+/** A new id begins a new ledger, and a person who looks for older records must find them. */
+function keptIn(other: string): string {
+  return `! This folder was the project ${visibleLine(other)} before. Its records stay there: ` +
+    `gate log --project ${quote(other)}`;
 }
 
 function write(io: Io, file: string, { before, after }: Plan): { backup: string | null } {
@@ -131,10 +138,11 @@ interface Done {
   backup: string | null;
   hooks: HookReport[] | null;
   id: string | null;
+  former: readonly string[];
   dry_run: boolean;
 }
 
-function showDone(io: Io, { backup, hooks, id, dry_run }: Done): void {
+function showDone(io: Io, { backup, hooks, id, former, dry_run }: Done): void {
   if (backup !== null) print(io, `Backup of the old file: ${backup}`);
   if (hooks !== null) showReports(io, hooks, dry_run);
   if (dry_run) return say(io, "Nothing was written (--dry-run).");
@@ -144,6 +152,7 @@ function showDone(io: Io, { backup, hooks, id, dry_run }: Done): void {
       ? "The project is registered when the daemon starts: gate daemon start"
       : `Registered as ${visibleLine(id)}.`,
   );
+  for (const other of former) say(io, keptIn(other));
   say(
     io,
     "\n  Next: gate global-setup registers gate in your agents; gate dashboard opens the dashboard",
@@ -173,19 +182,30 @@ function isNamed(outcome: HookReport["outcome"], named: unknown[]): boolean {
   return named.length > 0 || !["no_hooks", "not_installed", "unchanged"].includes(outcome);
 }
 
+/** What the daemon knows about the folder after it is registered. */
+interface Registration {
+  /** Null when no daemon runs: the next start registers the folder. */
+  id: string | null;
+  error: string | null;
+  /** Other projects that this folder belonged to. */
+  former: readonly string[];
+}
+
+const NOT_REGISTERED: Registration = { id: null, error: null, former: [] };
+
 /**
  * Registers a project with the running daemon. A config that was there before may have an error, and
- * then the policy denies everything. `id` is null when none runs: the next start registers it.
+ * then the policy denies everything.
  */
 async function registerRoot(
   io: Io,
   { written, ...options }: PassphraseOptions & { json?: boolean; written: Plan | null },
-): Promise<{ id: string | null; error: string | null }> {
+): Promise<Registration> {
   const place = placeOf(io);
   const root = io.cwd;
   if (!await findDaemon(place)) {
     leaveRoot(place.home, root);
-    return { id: null, error: null };
+    return NOT_REGISTERED;
   }
   const review = await openReview(io, { ...options, start: false });
   const { id } = await unwrap(review.client.api.hub.projects.$post({ json: { root } }));
@@ -193,7 +213,10 @@ async function registerRoot(
     await acceptWritten(io, scopedClient(review, id), { ...written, json: options.json });
   }
   const { error } = await unwrap(scopedClient(review, id).api.config.$get());
-  return { id, error };
+  const { items } = await unwrap(review.client.api.hub.projects.$get());
+  const real = realpathSync(root);
+  const others = items.filter((one) => one.id !== id && one.roots.includes(real));
+  return { id, error, former: others.map((one) => one.id) };
 }
 
 /** Accepts what this command changed in an accepted config, and nothing that others wrote. */
@@ -280,7 +303,8 @@ function collectPlatform(given: string, before: string[]): string[] {
 }
 
 const ONLY_GROWS =
-  "! The template only adds rules: the config still allows everything that it allowed before.";
+  "! The template only adds rules: the config still allows everything that it allowed before.\n" +
+  "  To begin with this template alone, delete gate.config.json and run gate init again.";
 
 const HELP = `
 An existing gate.config.json keeps its comments, its order and its unknown keys. gate keeps a backup

@@ -15,7 +15,7 @@ export function createCommand(io: Io) {
   return new Command("reject")
     .description("Reject one held action or several. The agent sees the reason.")
     .argument("[id...]", ACTION_ID, collectIdPrefix)
-    .requiredOption("--reason <text>", "why, and what the agent should do instead")
+    .requiredOption("--reason <text>", "why, and what the agent should do instead", readReason)
     .option(
       "--comment <path:line:text>",
       "comment on a line of one action, -12 for a line before the change; repeatable",
@@ -67,6 +67,12 @@ export function createCommand(io: Io) {
       if (json) return printJson(io, action);
       printRejected(io, action);
     });
+}
+
+/** An agent that is told nothing tries the same again. @throws CliError */
+function readReason(text: string): string {
+  if (text.trim() === "") throw misused("--reason is empty; say what the agent should do instead");
+  return text;
 }
 
 /** Reads one `--comment` and adds it to those before it. @throws CliError */

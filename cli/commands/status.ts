@@ -1,6 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { ProblemError, unwrap } from "../../server/client.ts";
 import type { DaemonStatus } from "../../server/global/schema.ts";
+import { projectOfFolder } from "../../server/projects/folder.ts";
 import type { ProofKind } from "../../server/proof/schema.ts";
 import { type Connection, openConnection, scopedClient } from "../daemon/connect.ts";
 import { showDaemonStatus } from "../daemon/show_status.ts";
@@ -25,7 +26,7 @@ export function createCommand(io: Io) {
       const connection = await openConnection(io, { scope: "viewer", start: false });
       const daemon = await unwrap(connection.client.api.daemon.status.$get());
       const root = findRoot(io) ?? findRegistered(io.cwd, daemon.projects);
-      const project = daemon.projects.find(({ roots }) => root !== null && roots.includes(root));
+      const project = root === null ? undefined : projectOfFolder(root, daemon.projects);
       const pending = daemon.projects.reduce((sum, { pending_count }) => sum + pending_count, 0);
       const health = project ? await askHealth(connection, project.id) : null;
       sayStepBacks(io, await lookBack(io, connection, daemon, project?.id));

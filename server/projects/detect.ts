@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MACHINE_ID } from "../constants.ts";
 import { HOSTS } from "../hosts/hosts.ts";
+import { projectOfFolder } from "./folder.ts";
 import type { HubProject } from "./schema.ts";
 
 /** Everything that may tell which project a call is meant for. */
@@ -192,7 +193,7 @@ function findUpwards(
   projects: Known[],
 ): { root: string; project: Known | null } | null {
   for (let at = folder; isOrdinary(at, home); at = dirname(at)) {
-    const project = projects.find((project) => project.roots.includes(at));
+    const project = projectOfFolder(at, projects);
     if (project) return { root: at, project };
     if (isFile(join(at, "gate.config.json"))) return { root: at, project: null };
   }

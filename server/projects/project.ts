@@ -386,9 +386,9 @@ export class Project {
     });
   }
 
-  /** Whether an action is being executed on this machine. */
-  async isExecuting(): Promise<boolean> {
-    return (await listRunning(this.ledger)).length > 0;
+  /** The id of an action that is being executed on this machine, or null. */
+  async findExecuting(): Promise<string | null> {
+    return (await listRunning(this.ledger))[0]?.id ?? null;
   }
 
   /** Takes over what other machines that share the ledger have committed. */

@@ -561,8 +561,13 @@ function cannotMove(id: string, why: string): GateError {
 
 /** @throws GateError `conflict` while something uses the ledger that a move would cut off */
 async function requireQuiet(project: Project): Promise<void> {
-  if (await project.isExecuting()) {
-    throw cannotMove(project.id, "an action runs; wait until it has finished");
+  const running = await project.findExecuting();
+  if (running !== null) {
+    // An agent host that has ended never reports its action.
+    const end =
+      "wait until it has finished, or until gate gives it up: a minute after the project's " +
+      "commandTimeoutSeconds";
+    throw cannotMove(project.id, `the action ${running} runs; ${end}`);
   }
   if (project.audit.isExporting) {
     throw cannotMove(project.id, "an export is being read; wait for its end");

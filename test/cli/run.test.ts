@@ -88,7 +88,6 @@ describe("without a daemon", () => {
     [["daemon", "status"], "Cannot reach the daemon: it is not running\n  try: gate daemon start"],
     [["start"], "no gate.config.json in this folder or above\n  try: gate init"],
     [["global-config", "show"], "try: gate global-config init"],
-    [["global-config", "edit"], "try: gate global-config init"],
   ])("gate %j fails with the next step", async (args, hint) => {
     const { code, stdout, stderr } = await terminal.run(args);
     expect(stderr).toContain(hint);

@@ -26,6 +26,16 @@ test("a person moves a ledger to the server of the config, and back", async () =
     .toContain(`a person must accept ${server.url}: gate config accept`);
   await gated.good("config", "accept");
 
+  const send = async (path: string, body: object) =>
+    await gated.json("api", "POST", path, "--scope", "agent", "-d", JSON.stringify(body));
+  const { id } = await gated.submit("run_command", { command: "ls" });
+  const { claim_id } = await send(`/api/actions/${id}/claim`, {});
+  const busy = await gated.terminal.run(["hub", "join"]);
+  expect(busy).toMatchObject({ code: 1 });
+  expect(busy.stderr).toContain(`the action ${id} runs; wait until it has finished`);
+  const result = { claim_id, exit_code: 0, output: "", truncated: false, duration_ms: 1 };
+  await send(`/api/actions/${id}/result`, result);
+
   const { stdout, stderr } = await gated.good("hub", "join", "--json");
   expect(JSON.parse(stdout)).toMatchObject({ place: "server", url: server.url, ok: true });
   expect(stderr).toContain(`Moving the ledger of web to ${server.url}`);

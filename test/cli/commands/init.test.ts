@@ -87,7 +87,8 @@ test("init shows a new config as a summary, and whole with --verbose", async () 
   expect(lines[0]).toBe(`Creates ${file}:`);
   const policies = config().policies;
   const { length } = policies.allowedCommands;
-  expect(stdout).toContain("  blocked   13 paths: .env, .env.local, .env.production, ");
+  const blocked = policies.blockedPaths.length;
+  expect(stdout).toContain(`  blocked   ${blocked} paths: .env, .env.local, .env.production, `);
   expect(stdout).toMatch(/\n {12}6 commands: git push --force, git reset --hard, /);
   expect(stdout).toMatch(
     new RegExp(`\\n {12}${length} commands: ls, .* and ${length - 6} more\\n`),
@@ -185,6 +186,25 @@ test("global-config init, show and edit", async () => {
     stderr: expect.stringContaining("another program changed it"),
   });
   expect(readFileSync(path, "utf8")).toBe(written.replace("65536", "4096"));
+});
+
+test("global-config edit begins a file that is not there, and only if something was changed", async () => {
+  const path = join(terminal.folder, ".gate", "config.json");
+  const edit = (script: string) => {
+    terminal.env.EDITOR = script;
+    return terminal.run(["global-config", "edit"]);
+  };
+  expect((await edit("true")).stdout).toBe("Nothing was changed.\n");
+  expect((await edit("sed -i.bak 's/65536/-1/'")).code).toBe(1);
+  expect(existsSync(path)).toBe(false);
+  expect(await edit("sed -i.bak 's/65536/1024/'")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Saved."),
+  });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({
+    policies: { blockedPaths: expect.anything(), maxBashOutputBytes: 1024 },
+  });
 });
 
 test("global-config edit keeps a refused text and continues with it", async () => {

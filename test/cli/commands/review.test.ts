@@ -65,6 +65,19 @@ test("critical risk needs the typed name where the config says so", async () => 
   writeFileSync(config, JSON.stringify({ approvals: { proof: "token" } }));
 });
 
+test("reject needs a reason that says something", async () => {
+  const held = await gated.write("empty.txt", "no\n");
+  for (const reason of ["", "  \n"]) {
+    expect(await gated.terminal.run(["reject", held.id, "--reason", reason])).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr: expect.stringContaining("--reason is empty"),
+    });
+  }
+  expect(await gated.json("pending", "--json")).toMatchObject([{ id: held.id }]);
+  await gated.good("reject", held.id, "--reason", "tested");
+});
+
 test("reject stores the reason and executes nothing; its mark is that of a success", async () => {
   const held = await gated.write("unwanted.txt", "x");
   const { stdout } = await gated.good("reject", held.id, "--reason", "not here");

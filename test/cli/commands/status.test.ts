@@ -57,3 +57,14 @@ test("status reports a misspelt key, which has no effect", async () => {
     warnings: [expect.stringContaining("allowedPath"), WAITS],
   });
 });
+
+test("a folder whose id has changed belongs to the new project, and its older records are named", async () => {
+  rmSync(config());
+  const { stdout, stderr } = await gated.good("init", "--yes", "--id", "shop");
+  expect(stdout).toContain("Registered as shop.\n");
+  expect(stderr).toContain("was the project web before. Its records stay there");
+  expect(await status()).toContain("This folder belongs to shop\n");
+  const back = await gated.good("init", "--yes", "--id", "web");
+  expect(back.stderr).toContain("gate log --project shop\n");
+  expect(await status()).toContain("This folder belongs to web\n");
+});

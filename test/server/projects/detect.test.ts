@@ -207,6 +207,22 @@ test.each(ROWS.map((row) => [row.name, row] as const))("%s", async (_, row) => {
   expect(registered).toEqual(row.registers ? [at(row.registers)] : []);
 });
 
+test("of the projects that have the folder, its config names the one", async () => {
+  await mkdir(at("renamed/src"), { recursive: true });
+  const ask = async (config: string) => {
+    await writeFile(at("renamed", "gate.config.json"), config);
+    return await detectProject({ workspaces: [], roots: [], cwd: at("renamed/src"), home }, {
+      list: () => Promise.resolve([hub("before", at("renamed")), hub("after", at("renamed"))]),
+      register: () => Promise.reject(new Error("it is registered")),
+    });
+  };
+  expect(await ask('{"id": "after"}')).toEqual(found("after", "renamed", "cwd")());
+  expect(await ask('{"id": "before"}')).toEqual(found("before", "renamed", "cwd")());
+  // Neither an unknown id nor a broken config takes the folder out of its project.
+  expect(await ask('{"id": "other"}')).toEqual(found("before", "renamed", "cwd")());
+  expect(await ask("{")).toEqual(found("before", "renamed", "cwd")());
+});
+
 test.each([
   [undefined, []],
   [{}, []],
