@@ -108,11 +108,17 @@ export async function goBehind(
   lanes.leave(key);
   const writes_elsewhere = await mayWriteElsewhere(services, row);
   const lane = { ...await laneOf(services, row), writes_elsewhere, ...more };
+  // Only bubblewrap ends a command with the process that started it.
+  if (await engineOf(services) !== "bubblewrap") delete lane.process;
   if (await lanes.behind(key, lane)) return;
   throw refused(
     "a command outside the sandbox works in the same project, and one could deceive the other",
     "submit it again when the other command has ended",
   );
+}
+
+async function engineOf({ config }: ActionServices) {
+  return (await config.inForce()).around.sandbox?.engine;
 }
 
 async function laneOf({ roots, config }: ActionServices, row: ActionRow): Promise<Lane> {
