@@ -9,8 +9,7 @@ const bytes = new TextEncoder();
 
 /** A question that only a daemon that knows the secret can answer. */
 export async function createChallenge(secret: string): Promise<DaemonChallenge> {
-  const nonce = toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
-  return { key_id: await keyIdOf(await digestOf(secret)), nonce };
+  return { key_id: await keyIdOf(await digestOf(secret)), nonce: createNonce() };
 }
 
 /** The name of a secret, from its SHA-256. It reveals neither the secret nor its SHA-256. */
@@ -33,32 +32,27 @@ export async function answerChallenge(
 /** The header with a client's nonce, and the header in which the daemon answers it. */
 export const NONCE_HEADER = "x-gate-nonce";
 export const ANSWER_HEADER = "x-gate-daemon";
-export const NONCE = /^[\w-]{22,43}$/;
+export const NONCE = /^[\w-]{43}$/;
 
 /** What the daemon signs in each answer to a request that brought a page key and a nonce. */
 export function answerText(nonce: string, origin: string): string {
   return `gate answer 1\n${nonce}\n${origin}`;
 }
 
-/** Checks that answers come from the daemon that knows a secret. */
-export class AnswerCheck {
-  readonly #key: Promise<CryptoKey>;
+/** True when the daemon that knows the secret signed this answer to the request with the nonce. */
+export async function isSigned(
+  secret: string,
+  nonce: string,
+  origin: string,
+  { headers }: Response,
+): Promise<boolean> {
+  const signature = await macOf(await digestOf(secret), answerText(nonce, origin));
+  return headers.get(ANSWER_HEADER) === toBase64Url(signature);
+}
 
-  constructor(secret: string) {
-    this.#key = digestOf(secret).then(importKey);
-  }
-
-  /** A new nonce for a request. */
-  createNonce(): string {
-    return toBase64Url(crypto.getRandomValues(new Uint8Array(16)));
-  }
-
-  /** True when the answer to the request with this nonce is the daemon's. */
-  async isDaemons(answer: Response, nonce: string, origin: string): Promise<boolean> {
-    const given = answer.headers.get(ANSWER_HEADER);
-    if (given === null) return false;
-    return given === toBase64Url(await sign(await this.#key, answerText(nonce, origin)));
-  }
+/** 32 random bytes. */
+export function createNonce(): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
 /** True when the answer shows that the daemon at this origin knows the secret. */
@@ -77,16 +71,11 @@ async function digestOf(secret: string): Promise<Uint8Array> {
 }
 
 async function macOf(key: Uint8Array, text: string): Promise<Uint8Array> {
-  return await sign(await importKey(key), text);
-}
-
-function importKey(key: Uint8Array): Promise<CryptoKey> {
   const hmac = { name: "HMAC", hash: "SHA-256" };
-  return crypto.subtle.importKey("raw", Uint8Array.from(key), hmac, false, ["sign"]);
-}
-
-async function sign(key: CryptoKey, text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes.encode(text)));
+  const imported = await crypto.subtle.importKey("raw", Uint8Array.from(key), hmac, false, [
+    "sign",
+  ]);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", imported, bytes.encode(text)));
 }
 
 function toBase64Url(value: Uint8Array): string {

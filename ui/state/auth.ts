@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals";
 import {
-  AnswerCheck,
   createChallenge,
+  createNonce,
   isProved,
+  isSigned,
   NONCE_HEADER,
 } from "../../server/auth/prove_daemon.ts";
 import { keepInvitation } from "./invitation.ts";
@@ -60,8 +61,6 @@ export async function provenKey(): Promise<string> {
   return current;
 }
 
-let answers: { key: string; check: AnswerCheck } | null = null;
-
 /**
  * A `fetch` with the key, for the daemon only. The connection may have changed hands since the last
  * proof, so the answer itself is signed too.
@@ -72,23 +71,19 @@ export async function fetchProven(
   init: RequestInit = {},
 ): Promise<Response> {
   const current = await provenKey();
-  if (answers?.key !== current) answers = { key: current, check: new AnswerCheck(current) };
-  const { check } = answers;
-  const nonce = check.createNonce();
+  const nonce = createNonce();
   const headers = new Headers(init.headers);
   headers.set("X-Gate-Key", current);
   headers.set(NONCE_HEADER, nonce);
-  const options: RequestInit = { ...init, headers, credentials: "omit", redirect: "error" };
-  const answer = await fetch(input, options);
-  if (await check.isDaemons(answer, nonce, location.origin)) {
-    if (answer.status === 401) forgetKey();
-    return answer;
+  const answer = await fetch(input, { ...init, headers, credentials: "omit", redirect: "error" });
+  if (!await isSigned(current, nonce, location.origin, answer)) {
+    // A daemon that does not know the key signs nothing. The next proof says who answers.
+    distrust();
+    await provenKey();
+    throw new Error("unsigned");
   }
-  void answer.body?.cancel();
-  // A daemon that does not know the key signs nothing. The next proof says who answers.
-  distrust();
-  await provenKey();
-  throw new Error("the daemon did not sign its answer");
+  if (answer.status === 401) forgetKey();
+  return answer;
 }
 
 /** Requires a new proof of the daemon: a connection was lost, so another program may answer now. */

@@ -4,7 +4,12 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { AnswerCheck, createChallenge, isProved } from "../../../server/auth/prove_daemon.ts";
+import {
+  createChallenge,
+  createNonce,
+  isProved,
+  isSigned,
+} from "../../../server/auth/prove_daemon.ts";
 import { readToken } from "../../../server/auth/tokens.ts";
 import { createSocketFetch, type Fetch } from "../../../server/runtime/socket_fetch.ts";
 import { PortTakenError } from "../../../server/runtime/serve.ts";
@@ -46,16 +51,15 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 }
 
 test("an answer to a request with a page key and a nonce is signed, and no other", async () => {
-  const check = new AnswerCheck(key);
   const ask = (headers: Record<string, string>, path = "/api/daemon/status") =>
     fetch(url(path), { headers });
-  const nonce = check.createNonce();
+  const nonce = createNonce();
   for (const path of ["/api/daemon/status", "/api/nothing"]) {
     const answer = await ask({ "x-gate-key": key, "x-gate-nonce": nonce }, path);
-    expect(await check.isDaemons(answer, nonce, url(""))).toBe(true);
-    expect(await check.isDaemons(answer, check.createNonce(), url(""))).toBe(false);
-    expect(await check.isDaemons(answer, nonce, "http://127.0.0.1:1")).toBe(false);
-    expect(await new AnswerCheck("x".repeat(43)).isDaemons(answer, nonce, url(""))).toBe(false);
+    expect(await isSigned(key, nonce, url(""), answer)).toBe(true);
+    expect(await isSigned(key, createNonce(), url(""), answer)).toBe(false);
+    expect(await isSigned(key, nonce, "http://127.0.0.1:1", answer)).toBe(false);
+    expect(await isSigned("x".repeat(43), nonce, url(""), answer)).toBe(false);
   }
   const unsigned: Record<string, string>[] = [
     { "x-gate-key": key },
