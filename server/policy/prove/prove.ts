@@ -9,7 +9,6 @@ import {
   type ProvedLoop,
   type ProvedPipeline,
   type ProvedRedirect,
-  type Span,
   Unproved,
 } from "./proved.ts";
 import { type Operator, Reader, type Word } from "./reader.ts";
@@ -46,8 +45,6 @@ const DONE = /done(?=[\s;&|]|$)/y;
 const DUPLICATE = /([12]?)>&([12])(?=[\s;&|<>)]|$)/y;
 const HERE_DOCUMENT = /<<(?:'(\w+)'|"(\w+)")(?=[\s;&|<>)]|$)/y;
 const REDIRECT = /([12]?)(>>?)(?![>&|!?(<])|0?<(?![<>&?(])/y;
-/** The files of these folders are the system's, so no folder takes the place of one. */
-const SYSTEM_PROGRAM = /^\/(usr\/(local\/)?)?s?bin\/[^/]+$/;
 const LIMITS = { commands: 256, words: 1_000, folders: 8, globs: 32 } as const;
 
 /** One way in which a text may have gone so far. */
@@ -68,8 +65,6 @@ class Prover {
   #loops = 0;
   /** A command so far may have made, moved or deleted files. */
   #changes_files = false;
-  /** The place of a program that was named by its path. */
-  #maybeFolder: Span | null = null;
   /** The here-document that begins on the next line. */
   #heredoc: { redirect: { text: string }; delimiter: string; at: number } | null = null;
 
@@ -281,15 +276,25 @@ class Prover {
       return refuse(`"${value}" in the place of a program`);
     }
     if (value === "[" && !is_bare) return refuse('"[" in quotes');
-    if (/(^|\/)\.{0,2}$/.test(value) || reader.text.slice(...span) === "~") {
+    if (
+      /(^|\/)\.{0,2}$/.test(value) || reader.text.slice(...span) === "~" || this.#isFolder(value)
+    ) {
       return refuse("a folder in the place of a program");
     }
-    // fish changes to a folder that stands there, and so moves the paths of the next commands.
-    if (this.#maybeFolder) {
-      throw new Unproved("a command after a program that may be a folder", this.#maybeFolder);
-    }
-    if (value.includes("/") && !SYSTEM_PROGRAM.test(value)) this.#maybeFolder = span;
     return value;
+  }
+
+  /** fish changes to a folder that is named like a program, and so moves the paths that follow. */
+  #isFolder(path: string): boolean {
+    const { list } = this.#options;
+    if (!list || !path.includes("/")) return false;
+    return this.#states.some(({ folder }) => {
+      const [, parent, name] = /^(.*\/)(.*)$/.exec(
+        path.startsWith("/") ? path : `${folder}/${path}`,
+      )!;
+      const kind = list(parent!)?.find((entry) => entry.name === name)?.kind;
+      return kind === "folder" || kind === "link" && list(parent! + name)?.length !== 0;
+    });
   }
 
   /** The words that an operand becomes, and how it is written; `before` is the command so far. */

@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import process from "node:process";
@@ -181,16 +189,11 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     shell("config", "user.name", "a");
     shell("config", "user.email", "a@b.c");
     shell("config", key, value);
+    gate.write("tools/pre-commit", "#!/bin/sh\ntouch ran; touch ~/ran");
+    chmodSync(join(gate.root, "tools/pre-commit"), 0o755);
+    gate.write("tools/settings", "[diff]\n\texternal = touch ran; true");
+    gate.write(".gitattributes", "src/* filter=x");
     const run = await connect(gate);
-    const written = await run(
-      "python3 -c \"import os; os.makedirs('tools'); h = 'tools/pre-commit'\n" +
-        "open(h, 'w').write('#!/bin/sh\\ntouch ran; touch ~/ran')\n" +
-        "os.chmod(h, 0o755)\n" +
-        "open('tools/settings', 'w').write('[diff]\\n\\texternal = touch ran; true')\n" +
-        "open('.gitattributes', 'w').write('src/* filter=x')\"",
-      { wait_ms: 15_000 },
-    );
-    expect(written).toMatchObject({ execution: "succeeded", decision: { sandbox: {} } });
     const done = await run(git, { wait_ms: 15_000 });
     expect(done).toMatchObject({ status: "approved", execution: "succeeded" });
     const { sandbox } = done.decision as { sandbox: unknown };
