@@ -1,5 +1,6 @@
 import { createTwoFilesPatch } from "diff";
 import type { Action, ActionDetail, Conflict } from "../../server/actions/schema.ts";
+import { agentName } from "../../server/shown/agent_name.ts";
 import type { Io } from "../io.ts";
 import { paint } from "../terminal/output.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
@@ -109,7 +110,9 @@ const KINDS: Record<Conflict["kind"], string> = {
 /** A mark for lists: the other agents that change the same file. */
 export function conflictMark({ conflicts }: Pick<Action, "conflicts">): string {
   if (conflicts.length === 0) return "";
-  const agents = [...new Set(conflicts.map(({ agent }) => visibleLine(agent).slice(0, 16)))];
+  const agents = [
+    ...new Set(conflicts.map(({ agent }) => visibleLine(agentName(agent)).slice(0, 16))),
+  ];
   return `  ! also ${agents.slice(0, 3).join(", ")}`;
 }
 
@@ -118,7 +121,7 @@ export function conflictParts(io: Io, action: ActionDetail): Part[] {
   const { base, obstacle } = action;
   return [
     ...action.conflicts.map((one): Part => ({
-      title: `conflict: ${visibleLine(one.agent)}`,
+      title: `conflict: ${visibleLine(agentName(one.agent))}`,
       text: [
         `${visibleText(one.path)}: another session ${KINDS[one.kind]}`,
         `action ${one.action_id}, ${one.status}`,

@@ -4,7 +4,7 @@ import { ago, columnWidths, paint, table } from "../terminal/output.ts";
 import { fitVisible, visibleLine } from "../terminal/visible.ts";
 import { displayWidth } from "../terminal/width.ts";
 import { conflictMark } from "./diff.ts";
-import { personBehind, statusOf, summarize } from "./view.ts";
+import { statusOf, submitterOf, summarize } from "./view.ts";
 
 interface TableOptions {
   now: number;
@@ -35,7 +35,7 @@ export function actionTable(
     ...held || !isOneProject
       ? [fitVisible(visibleLine(action.project_id), isNarrow ? 12 : 20)]
       : [],
-    fitVisible(visibleLine(personBehind(action) ?? action.agent), isNarrow ? 12 : 16),
+    fitVisible(visibleLine(submitterOf(action)), isNarrow ? 12 : 16),
     ...isNarrow ? [] : [fitVisible(visibleLine(action.tool), 20)],
   ]);
   const left = columns - columnWidths(heads).reduce((sum, width) => sum + width + 2, 0);

@@ -10,6 +10,7 @@ import type { Io } from "../io.ts";
 import { ago, marked, markedBelow, paint } from "../terminal/output.ts";
 import { listedLine, visibleText } from "../terminal/visible.ts";
 import { toolOf } from "../../server/actions/tools.ts";
+import { agentName, personName } from "../../server/shown/agent_name.ts";
 import { commandText } from "../../server/shown/command_text.ts";
 
 /** An action's command, path or purpose, on one line that is safe to print. */
@@ -36,6 +37,17 @@ export function personBehind(
   // An agent's rollback is decided by policy, or was held: then the decision is to ask.
   const isPersons = rollback_of !== null && decision.effect === "allow" && decision.rule === null;
   return isPersons && decided_by !== "policy" ? decided_by : null;
+}
+
+/** The agent or the person who submitted an action, in one column. */
+export function submitterOf(action: Action): string {
+  const person = personBehind(action);
+  return person === null ? agentName(action.agent) : personName(person);
+}
+
+/** Who decided. An agent that withdraws its own action has a name that it chose. */
+function deciderOf({ status, decided_by, agent }: Action): string | null {
+  return status === "cancelled" && decided_by === agent ? `agent "${agent}"` : decided_by;
 }
 
 /**
@@ -91,7 +103,7 @@ function originFacts(action: ActionDetail, now: number): Fact[] {
     ["project", `${action.project_id}  ${action.root}`],
     ["machine", action.machine ?? null],
     ["asked by", personBehind(action)],
-    ["agent", action.agent],
+    ["agent", agentName(action.agent)],
     ["submitted", when(action.created_at, now)],
   ];
 }
@@ -146,7 +158,7 @@ function boundFacts(action: ActionDetail): Fact[] {
 function outcomeFacts(action: ActionDetail, now: number): Fact[] {
   return [
     ["expires", action.status === "pending" ? whenDue(action.expires_at, now) : null],
-    ["decided by", action.decided_by],
+    ["decided by", deciderOf(action)],
     ["decided", action.decided_at && when(action.decided_at, now)],
     ["reason", action.reason],
     ["exit code", action.exit_code === null ? null : String(action.exit_code)],

@@ -51,7 +51,8 @@ function describeRollback(io: Io, result: RollbackResult): string {
   const changes = result.changes.map(({ path, now_sha256, then_sha256 }) =>
     `  ${visibleLine(path)}  ${shortHash(now_sha256)} → ${shortHash(then_sha256)}`
   );
-  return [head, ...changes].join("\n");
+  const left = result.left ? [`  ${paint(io, "yellow", "left")}: ${visibleLine(result.left)}`] : [];
+  return [head, ...changes, ...left].join("\n");
 }
 
 function shortHash(hash: string | null): string {

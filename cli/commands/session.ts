@@ -15,6 +15,7 @@ import { countBetween } from "../options.ts";
 import { openProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { rollbackError } from "../actions/rollback.ts";
+import { agentName } from "../../server/shown/agent_name.ts";
 import { quote } from "../../server/shown/quote.ts";
 import { fitVisible, visibleLine, visibleText } from "../terminal/visible.ts";
 
@@ -241,7 +242,7 @@ function sessionTable(sessions: Session[]): string {
     session.id,
     ago(session.started_at, Date.now()).padStart(4),
     session.block_reason !== null ? "blocked" : session.ended_at === null ? "open" : "ended",
-    fitVisible(visibleLine(session.agent), 16),
+    fitVisible(visibleLine(agentName(session.agent)), 16),
     fitVisible(visibleLine(session.host), 16),
     `${count(session.action_count, "action")}, ${session.pending_count} held`,
     session.rollback_state === "none" ? "" : `rolled back: ${session.rollback_state}`,
@@ -264,11 +265,12 @@ function describeRollback(io: Io, { dry_run, actions, skipped }: SessionRollback
   const verb = dry_run ? "would be rolled back" : "rolled back";
   return [
     `${paint(io, "green", "✓")} ${count(actions.length, "action")} ${verb}`,
-    ...actions.map(({ action_id, outcome, changes }) =>
+    ...actions.flatMap(({ action_id, outcome, changes, left }) => [
       `  ${action_id}  ${outcome.replaceAll("_", " ")}  ${
         changes.map(({ path }) => visibleLine(path)).join(", ")
-      }`
-    ),
+      }`,
+      ...left ? [`${paint(io, "yellow", "!")} ${action_id}  left: ${visibleLine(left)}`] : [],
+    ]),
     ...skipped.map(({ action_id, why }) =>
       `${paint(io, "yellow", "!")} ${action_id}  not rolled back: ${visibleLine(why)}`
     ),

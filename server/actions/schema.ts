@@ -551,5 +551,7 @@ export const RollbackResult = z.object({
     then_sha256: z.string().nullable(),
   })),
   dry_run: z.boolean(),
+  left: z.string().optional()
+    .describe("what a rollback of a command leaves, or may leave; absent if it restores all"),
 });
 export type RollbackResult = z.infer<typeof RollbackResult>;

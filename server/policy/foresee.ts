@@ -32,6 +32,8 @@ const NETWORK =
   /^(curl|wget|nc|ncat|netcat|socat|ssh|scp|sftp|rsync|ftp|telnet|gh|aws|gcloud|kubectl|helm)$/;
 const PROCESSES = /^(kill|pkill|killall|systemctl|launchctl|service|docker|podman|at|crontab)$/;
 const MOST_GAPS = 20;
+/** Decoders put it in the place of bytes that are not UTF-8. */
+const REPLACED = "\uFFFD";
 
 /**
  * The files that a command changes according to its text, and its other possible effects. It lists a
@@ -43,6 +45,9 @@ export function foresee(command: string, cwd: string, around: Surroundings): For
   const units = analysed.units.filter(({ supposed }) => !supposed);
   const changes = analysed.effects.filter((effect) => effect.op !== "read" && !isSink(effect));
   const gaps = [
+    ...(command.includes(REPLACED) ? [] : changes).flatMap(({ path }) =>
+      path.includes(REPLACED) ? [noText(show(path))] : []
+    ),
     ...analysed.doubts.map(({ reason }) => reason),
     ...analysed.unresolved.map((text) => `the value of "${text}" is unknown`),
     ...units.flatMap(gapOf),
@@ -54,6 +59,11 @@ export function foresee(command: string, cwd: string, around: Surroundings): For
     touchedOf(path, op === "delete" || spreads)
   );
   return { touched, gaps: [...new Set(gaps)].slice(0, MOST_GAPS) };
+}
+
+/** Why a file is neither recorded nor restored whose name gate cannot write down. */
+export function noText(path: string): string {
+  return `"${path}" has a name that is not UTF-8: gate neither records nor restores it`;
 }
 
 function gapOf({ argv }: Unit): string[] {

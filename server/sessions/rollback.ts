@@ -11,6 +11,7 @@ import { toolOf } from "../actions/tools.ts";
 import { type DoneRow, listDone, listLater } from "../actions/rollback/done_store.ts";
 import { planRollback, type States } from "../actions/rollback/plan_rollback.ts";
 import {
+  leftBy,
   proveRollback,
   type RollbackBy,
   rollbackOne,
@@ -167,7 +168,7 @@ async function planAll(
   for await (const row of inTurns(rows)) {
     try {
       const plan = await planRollback(services, row, limits, { on_conflict, states });
-      steps.push(stepOf(row.id, { ...plan, rollback: null }));
+      steps.push(stepOf(row.id, { ...plan, rollback: null, ...leftBy(row) }));
     } catch (error) {
       if (!(error instanceof GateError) || error.code !== "conflict") throw error;
       const { conflicts: files = [], diff = null } = error.fields;
@@ -240,7 +241,10 @@ async function restore(
 
 function stepOf(
   action_id: string,
-  { outcome, changes, rollback }: Pick<RollbackResult, "outcome" | "changes" | "rollback">,
+  { outcome, changes, rollback, left }: Pick<
+    RollbackResult,
+    "outcome" | "changes" | "rollback" | "left"
+  >,
 ): Step {
-  return { action_id, rollback_id: rollback?.id ?? null, outcome, changes };
+  return { action_id, rollback_id: rollback?.id ?? null, outcome, changes, ...left && { left } };
 }

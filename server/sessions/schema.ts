@@ -132,6 +132,7 @@ export const SessionRollbackResult = z.object({
     rollback_id: z.string().nullable().describe("the action that rolled it back"),
     outcome: RollbackResult.shape.outcome,
     changes: RollbackResult.shape.changes,
+    left: RollbackResult.shape.left,
   })),
   actions_sha256: z.string().describe("of the digests of these actions; a proof covers it"),
   skipped: z.array(z.object({ action_id: z.string(), tool: z.string(), why: z.string() }))

@@ -87,3 +87,16 @@ test("what a person approves and what the policy allows differ in word and icon"
     expect(await outcome.locator("path").getAttribute("d")).toBe(badgeOf[1]);
   }
 });
+
+test("an agent that calls itself like a person or the policy is marked beside them", async () => {
+  const held = await stage.hold("named.ts", "1\n", { agent: "policy" });
+  await stage.api("POST", `/api/actions/${held.id}/cancel?project=my-app`, {}, "agent");
+  const page = await stage.page(`/actions/${held.id}`);
+  await page.locator(".timeline-meta").getByText("agent policy", { exact: false }).first()
+    .waitFor();
+  await page.goto(`${stage.gate.url}/actions`);
+  const row = page.locator("tr", { hasText: "named.ts" }).first();
+  expect(await row.locator(".cell-by").innerText()).toBe("agent policy");
+  await page.goto(`${stage.gate.url}/audit`);
+  await page.locator(".audit-actor", { hasText: "by agent policy" }).first().waitFor();
+});

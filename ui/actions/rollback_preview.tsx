@@ -52,6 +52,7 @@ function Plan({ result, detail }: { result: RollbackResult; detail: ActionDetail
   return (
     <>
       <p>This is what changes on disk. Nothing has changed yet.</p>
+      {result.left && <Text as="p" class="notice" value={`Not all is restored: ${result.left}`} />}
       <PathChanges
         changes={result.changes.map(({ path, now_sha256: now, then_sha256: then }) => ({
           path,

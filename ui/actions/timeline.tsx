@@ -110,5 +110,5 @@ function actorOf({ actor, type, data }: Step): string {
   if (type === "action.rolled_back" && typeof data["by"] === "string") return data["by"];
   if (actor.kind === "policy") return "the policy";
   if (actor.kind === "system") return "gate";
-  return actor.id;
+  return actor.kind === "agent" ? `agent ${actor.id}` : actor.id;
 }

@@ -98,7 +98,7 @@ function Row({ event }: { event: AuditEvent }) {
             {object !== null && <Text value={object.slice(0, LONGEST)} />}
           </span>
           <span class="audit-actor quiet">
-            by <Text value={actor.kind === "agent" ? actor.id : deciderOf(actor.id)} />
+            by <Text value={actor.kind === "agent" ? `agent ${actor.id}` : deciderOf(actor.id)} />
           </span>
         </summary>
         <dl class="room-facts">

@@ -52,7 +52,11 @@ function Entry({ line, isProven }: { line: string; isProven: boolean }) {
           <span class="seq">{seq}</span>
           <time>{String(at).replace("T", " ").slice(0, 19)}</time>
           <span class="type">{String(type).replace(/^action\./, "").replace("_", " ")}</span>
-          <Text as="span" class="who" value={String(actor?.id)} />
+          <Text
+            as="span"
+            class="who"
+            value={`${actor?.kind === "agent" ? "agent " : ""}${actor?.id}`}
+          />
           <code class="object">
             <Text value={String(object).slice(0, 300)} />
           </code>

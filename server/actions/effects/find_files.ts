@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setImmediate as pause } from "node:timers/promises";
-import type { NameTest, Touched } from "../../policy/foresee.ts";
+import { type NameTest, noText, type Touched } from "../../policy/foresee.ts";
 import { missingFolders } from "../../runtime/folder.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import { shownPath } from "../submit/target.ts";
@@ -13,6 +13,8 @@ const MAX_TOTAL = 128 * 1024 * 1024;
 
 /** The most names that are listed to find them. */
 const MAX_LISTED = 20_000;
+/** The most names that are not UTF-8 of which the record tells. */
+const MAX_TOLD = 20;
 
 /** The files and folders that a command may write or delete. All paths are real. */
 export interface FoundFiles {
@@ -23,6 +25,8 @@ export interface FoundFiles {
   absent: Set<string>;
   /** Existing paths that cannot be kept: links, devices, files that are too large. */
   unkept: Set<string>;
+  /** Sentences: which of them have names that are not UTF-8. */
+  unnamed: string[];
   /** The real paths where the search began. */
   starts: Set<string>;
   /** Sentences: why something is not kept. */
@@ -61,6 +65,7 @@ class Search {
     folders: new Map(),
     absent: new Set(),
     unkept: new Set(),
+    unnamed: [],
     starts: new Set(),
     gaps: [],
     is_whole: true,
@@ -88,7 +93,8 @@ class Search {
     for (const { name } of this.#list(path)) {
       if (!this.found.is_whole) return;
       if (++this.#tested % 200 === 0) await pause();
-      if (isMeant(name)) await this.#step(join(path, name), rest, deep);
+      if (!isMeant(name) || !this.#isNamed(join(path, name))) continue;
+      await this.#step(join(path, name), rest, deep);
     }
   }
 
@@ -114,7 +120,9 @@ class Search {
     else {
       this.found.folders.set(path, stats.mode & 0o777);
       if (!deep) return;
-      for (const entry of this.#list(path)) await this.#note(join(path, entry.name), true);
+      for (const { name } of this.#list(path)) {
+        if (this.#isNamed(join(path, name))) await this.#note(join(path, name), true);
+      }
     }
   }
 
@@ -141,6 +149,17 @@ class Search {
     }
     if (this.#looked % 200 === 0) await pause();
     return true;
+  }
+
+  /** Whether a listed name can be written down; otherwise a gap tells of it. */
+  #isNamed(path: string): boolean {
+    if (!path.includes("\uFFFD") || statsOf(path)) return true;
+    const gap = noText(shownPath(path, this.#options.root));
+    this.found.unkept.add(path);
+    if (this.found.unnamed.length >= MAX_TOLD) return false;
+    this.found.unnamed.push(gap);
+    this.found.gaps.unshift(gap);
+    return false;
   }
 
   #list(path: string): Dirent[] {

@@ -96,7 +96,8 @@ class Comparison {
   }
 
   /** Finds created files. A file counts only if it is certain that it did not exist before. */
-  async findNew({ files, unkept, is_whole: isAll }: FoundFiles): Promise<void> {
+  async findNew({ files, unkept, unnamed, is_whole: isAll }: FoundFiles): Promise<void> {
+    this.#gaps.unshift(...unnamed);
     if (!isAll) this.#gaps.push("not all of its files could be read");
     const { files: kept, unkept: had, absent, is_whole } = this.#snapshot;
     const known = new Set([...kept.map(({ path }) => path), ...had]);

@@ -48,7 +48,10 @@ export function rollback(
       return await rollbackOne(context, original, input, { caller, proven });
     }
     const { outcome, changes } = await planFor(context, original, input);
-    return { action: publicOf(original), rollback: null, outcome, changes, dry_run: true };
+    return {
+      ...{ action: publicOf(original), rollback: null, outcome, changes, dry_run: true },
+      ...leftBy(original),
+    };
   });
 }
 
@@ -79,7 +82,12 @@ export async function rollbackOne(
   by: RollbackBy,
 ): Promise<RollbackResult> {
   const plan = await planFor(context, original, input);
-  const result = { outcome: plan.outcome, changes: plan.changes, dry_run: false };
+  const result = {
+    outcome: plan.outcome,
+    changes: plan.changes,
+    dry_run: false,
+    ...leftBy(original),
+  };
   const reason = input.reason ?? null;
   if (plan.outcome === "already_undone") {
     const action = await markRolledBack(context, original, by, reason);
@@ -152,6 +160,11 @@ async function loadReversible({ services }: ActionContext, id: string): Promise<
   const why = whyNotReversible(row);
   if (why !== null) throw notPossible(row, "roll back", why);
   return row;
+}
+
+/** What the rollback of a command does not restore, or may not. */
+export function leftBy({ reversibility }: ActionRow): Pick<RollbackResult, "left"> {
+  return reversibility && reversibility.level !== "reversible" ? { left: reversibility.why } : {};
 }
 
 async function planFor(

@@ -12,10 +12,13 @@ export const OUTPUTS: Record<string, Handler> = {
     const text = argv.slice(from).join(" ");
     // dash and zsh decode these without being asked to.
     if (!options.includes("e") && /\\[0-7abcefnrtuvxEU]/.test(text)) {
-      return text.length < 80 || /^[\w./\\~-]*$/.test(text) ? ANY : `${text}\n${unescape(text)}\n`;
+      return text.length < 80 || /^[\w./\\~-]*$/.test(text)
+        ? ANY
+        : `${text}\n${unescapeBytes(text)}\n`;
     }
     if (call.shell.plain && text.includes("\\")) return ANY;
-    return (options.includes("e") ? unescape(text) : text) + (options.includes("n") ? "" : "\n");
+    return (options.includes("e") ? unescapeBytes(text) : text) +
+      (options.includes("n") ? "" : "\n");
   },
   printf: (argv) => formatPrintf(argv[1] === "--" ? argv.slice(2) : argv.slice(1)),
   cat: (argv, call, run) => inputs(argv, call, run, spec("-A -b -e -E -n -s -t -T -u -v")),
@@ -182,7 +185,7 @@ function fromHex(text: string): string {
 function fromBytes(binary: string): string {
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  return new TextDecoder().decode(bytes);
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
 const TR = spec("-d,--delete -s,--squeeze-repeats -c,-C,--complement -t");
@@ -238,7 +241,19 @@ const SIMPLE: Record<string, string> = {
   '"': '"',
 };
 
-/** Replaces backslash escapes as `echo -e`, `printf` and `tr` do. */
+const BYTE_RUNS =
+  /((?:\\(?:x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}))+)|\\(?:u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[\s\S])/g;
+
+/** As `unescape`, where adjacent bytes are one text in UTF-8, as `echo -e` and `printf` write them. */
+function unescapeBytes(text: string): string {
+  if (!text.includes("\\")) return text;
+  return text.replace(
+    BYTE_RUNS,
+    (all, run) => run === undefined ? unescape(all) : fromBytes(unescape(run)),
+  );
+}
+
+/** Replaces backslash escapes as `echo -e`, `printf` and `tr` do. A byte is the character of its number. */
 function unescape(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(
@@ -269,17 +284,17 @@ function once(format: string, queue: string[]): string {
   let printed = "";
   let last = 0;
   for (const found of format.matchAll(DIRECTIVE)) {
-    printed += unescape(format.slice(last, found.index));
+    printed += unescapeBytes(format.slice(last, found.index));
     last = found.index + found[0].length;
     if (found[1] === "%") printed += "%";
     else printed += convert(found[2]!, queue.shift() ?? "");
   }
-  return printed + unescape(format.slice(last));
+  return printed + unescapeBytes(format.slice(last));
 }
 
 function convert(kind: string, value: string): string {
   if (kind === "s" || kind === "q" || kind === "Q") return value;
-  if (kind === "b") return unescape(value);
+  if (kind === "b") return unescapeBytes(value);
   if (kind === "c") return isStatic(value) ? value.slice(0, 1) : value;
   if (/^[diu]$/.test(kind) && /^\d+$/.test(value)) return value;
   return TAME;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
 import { describeRollbacks } from "../../../cli/actions/rollback.ts";
 import { run } from "../../../cli/program.ts";
-import { unwrap } from "../../../server/client.ts";
+import { createClient, unwrap } from "../../../server/client.ts";
 import { AuditType } from "../../../server/evidence/schema.ts";
 import { until } from "../../e2e/world.ts";
 import { type GatedProject, openGatedProject } from "../gated_project.ts";
@@ -67,7 +67,7 @@ test("the log describes the rollback of many files by their number and command",
   const id = await removeBy("rm r1.txt r2.txt", ["r1.txt", "r2.txt"]);
   const { rollback } = await gated.json("rollback", id, "--json");
   expect((await gated.good("log", "-n", "1")).stdout)
-    .toMatch(/approved, succeeded {2}\S+ +rollback +2 files of rm r1\.txt r2\.txt\n$/);
+    .toMatch(/approved, succeeded {2}person \S+ +rollback +2 files of rm r1\.txt r2\.txt\n$/);
   const shown = (await gated.good("show", rollback.id)).stdout;
   expect(shown).toContain(`rolls back  ${id}`);
   expect(shown).toMatch(/── changed ─+\n│ \+ r\d\.txt\n│ \+ r\d\.txt/);
@@ -76,6 +76,41 @@ test("the log describes the rollback of many files by their number and command",
     .toContain(`2 files of the rollback of action ${id}`);
   expect((await gated.json("show", again.id, "--json")).rollback_of).toBe(rollback.id);
 });
+
+test("no list and no card shows an agent's name as one of a person or of gate", async () => {
+  const { write } = await agentNamed("reviewer");
+  const { id } = await write("src/named.ts");
+  const newest = async () => (await gated.good("log", "-n", "1")).stdout;
+  expect(await newest()).toMatch(/ agent "reviewer" +write_file +src\/named\.ts\n$/);
+  expect((await gated.good("show", id)).stdout).toMatch(/\nagent +agent "reviewer"\n/);
+  expect((await gated.good("session", "list")).stdout).toContain('agent "reviewer"');
+  expect(await gated.json("log", "-n", "1", "--json")).toMatchObject([{ agent: "reviewer" }]);
+  await gated.good("rollback", id);
+  expect(await newest()).toMatch(/ person \S+ +rollback +src\/named\.ts\n$/);
+});
+
+test("an agent that withdraws its action is not shown as the policy", async () => {
+  const { client, write } = await agentNamed("policy");
+  const { id } = await write("held.txt");
+  await unwrap(client.api.actions[":id"].cancel.$post({ param: { id }, json: {} }));
+  expect((await gated.good("show", id)).stdout).toMatch(/\ndecided by +agent "policy"\n/);
+});
+
+async function agentNamed(agent: string) {
+  const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
+  const reached = await openConnection(around, { scope: "agent", start: false });
+  const given = { ...reached, project: "web" };
+  const opening = createClient(given).api.sessions.$post({ json: { agent, host: "a-host" } });
+  const { id: session_id, session_secret: session } = await unwrap(opening);
+  const client = createClient({ ...given, session });
+  return {
+    client,
+    write: async (path: string) => {
+      const json = { tool: "write_file", input: { path, content: "1\n" }, session_id };
+      return await unwrap(client.api.actions.$post({ json }));
+    },
+  };
+}
 
 test("describeRollbacks() uses the listed action instead of fetching it again", async () => {
   const id = await removeBy("rm q1.txt q2.txt", ["q1.txt", "q2.txt"]);

@@ -8,7 +8,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { createTempFolder } from "../../../temp_folder.ts";
 import { agent, reviewer, sha } from "../harness.ts";
@@ -103,6 +105,57 @@ describe("a held command tells how much of it can be rolled back", () => {
     expect(held).toMatchObject({ status: "pending", reversibility: { level } });
     expect(held.reversibility!.why).toMatch(why);
     expect(await actions.detail(held.id)).toMatchObject({ reversibility: held.reversibility });
+  });
+});
+
+describe.skipIf(process.platform !== "linux")("a file whose name is not UTF-8", () => {
+  const touch = String.raw`touch "$(printf '\xff\xfe')"`;
+
+  test("that a command made is in its record, and the rollback says that it left it", async () => {
+    const { gate, run, back } = await openCommands();
+    const { asked, done } = await run(`rm a.txt && ${touch}`);
+    for (const { reversibility } of [asked, done]) {
+      expect(reversibility).toMatchObject({
+        level: "partly",
+        why: expect.stringMatching(/"\S*\ufffd{2}" has a name that is not UTF-8/),
+      });
+    }
+    const { left } = await back(done.id, { dry_run: true });
+    expect(left).toBe(done.reversibility!.why);
+    const { outcome, left: remaining } = await back(done.id);
+    expect([outcome, remaining]).toEqual(["restored", left]);
+    expect(readdirSync(gate.root)).toContain("\ufffd\ufffd");
+  });
+
+  test("that a command copied below a new folder is in its record too", async () => {
+    const { gate, run, back } = await openCommands();
+    spawnSync("bash", ["-c", touch], { cwd: gate.root + "/dir" });
+    const { done } = await run("cp -r dir copy");
+    expect(done.reversibility).toMatchObject({
+      level: "partly",
+      why: expect.stringContaining('"copy/\ufffd\ufffd" has a name that is not UTF-8'),
+    });
+    expect((await back(done.id)).left).toContain("copy/");
+  });
+
+  test("that a session's rollback leaves is told for its action", async () => {
+    const { gate, run } = await openCommands();
+    const { done } = await run(`rm a.txt && ${touch}`);
+    for (const dry_run of [true, false]) {
+      const { actions } = await rollbackSession(
+        gate.project,
+        done.session_id,
+        { dry_run },
+        reviewer,
+      );
+      expect(actions).toMatchObject([{ action_id: done.id, left: done.reversibility!.why }]);
+    }
+  });
+
+  test("that a pattern does not match is no effect of the command", async () => {
+    const { gate, run } = await openCommands();
+    spawnSync("bash", ["-c", touch], { cwd: gate.root });
+    expect((await run("rm *.log")).done.reversibility).toMatchObject({ level: "reversible" });
   });
 });
 

@@ -445,3 +445,14 @@ test("a program of a project in shared memory is an ordinary program", () => {
     expect([command, decision.effect]).toEqual([command, "allow"]);
   }
 });
+
+test.each([
+  String.raw`cat "$(printf 'caf\xc3\xa9')"`,
+  String.raw`cat "$(printf 'caf\303\251')"`,
+  String.raw`cat "$(printf %b 'caf\xc3\xa9')"`,
+  String.raw`cat "$(echo -e 'caf\xc3\xa9')"`,
+])("bytes of UTF-8 that %s writes name the file that a rule blocks", (command) => {
+  const policies = { ...policyTemplate("permissive"), blockedPaths: ["café"] };
+  const policy = compilePolicy({ global: null, project: policies, override_global: false });
+  expect(evaluateCommand(command, policy).decision.effect).toBe("deny");
+});
