@@ -3,13 +3,17 @@ import { COMMANDS } from "./commands.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Tree } from "./io.ts";
 
-/** Throws if the word is no command, but people use it for one or it is a command of a group. */
+/** Throws if gate lacks the word, but people use it or it is a command of a group. */
 export async function refuseOther(word: string | undefined, tree: Tree): Promise<void> {
-  if (word === undefined || word === "help" || word.startsWith("-")) return;
+  if (word === undefined || word === "help") return;
   if (COMMANDS.some(({ name }) => name === word)) return;
-  const meant = OTHER_WORDS.get(word) ?? await ofGroups(word, tree);
+  const isOption = word.startsWith("-");
+  const meant = OTHER_WORDS.get(word) ?? (isOption ? undefined : await ofGroups(word, tree));
   if (meant === undefined) return;
-  throw new CliError(`unknown command '${word}'`, { next: meant, exit: EXIT.usage });
+  throw new CliError(`unknown ${isOption ? "option" : "command"} '${word}'`, {
+    next: meant,
+    exit: EXIT.usage,
+  });
 }
 
 /** The commands of that name in all groups; undefined if there are none, or too many to choose. */
@@ -29,6 +33,8 @@ const MOST = 3;
 /** Words that people type, each with the command that does it. */
 const OTHER_WORDS = new Map(Object.entries({
   version: "gate --version",
+  "-v": "gate --version, or gate -V",
+  "-version": "gate --version, or gate -V",
   setup: "gate init, or gate global-setup",
   install: "gate global-setup",
   uninstall: "gate global-setup --remove",

@@ -71,6 +71,7 @@ export async function rejectSeveral(
 ): Promise<Decided> {
   const told = new Telling(io);
   const opened = await openEach(connection, several, told);
+  sayStepBacks(io, await witness(io, connection, projectsOf(opened)));
   const { reason } = several;
   const given = reason === undefined ? {} : { reason };
   const { reject } = connection.client.api.approvals;

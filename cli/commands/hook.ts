@@ -23,7 +23,8 @@ const HELP = `
 gate global-setup --enforce adds this command to the hosts' settings. If the tool call is allowed,
 it prints {} and exits with 0. If the call is refused or an error occurs, it prints the host's own
 JSON with the reason and exits with 0. If it cannot print, it exits with 2 and writes the reason to
-stderr. The line in the settings also exits with 2 if gate cannot start, so the host blocks the call.
+stderr. The line in the settings also exits with 2 if gate cannot start, so the host blocks the
+call.
 
 Example:
   echo \'{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/my/project",

@@ -9,6 +9,7 @@ import { CliError, EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { ACTION_ID, examples } from "../options.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
+import { sayStepBacks, witness } from "../witness/witness.ts";
 
 /** `gate reject <id...> --reason`: rejects held actions and gives the agents the reason. */
 export function createCommand(io: Io) {
@@ -49,7 +50,7 @@ export function createCommand(io: Io) {
       if (comment !== undefined && ids.length !== 1) throw misused("--comment needs one id");
       const connection = await openConnection(io, { scope: "reviewer" });
       if (ids.length === 0) {
-        const result = await rejectHeld(connection, { session, project, reason });
+        const result = await rejectHeld(io, connection, { session, project, reason });
         return json ? printJson(io, result) : printAll(io, result);
       }
       if (ids.length > 1) {
@@ -60,7 +61,8 @@ export function createCommand(io: Io) {
         if (refused > 0) throw new Exit(EXIT.failed);
         return;
       }
-      const { one, param } = await openAction(connection, ids[0]!);
+      const { found, one, param } = await openAction(connection, ids[0]!);
+      sayStepBacks(io, await witness(io, connection, [found.project_id]));
       const expected = digest && { expected_digest: digest[0]! };
       const more = { ...expected, ...comment && { comments: comment } };
       const action = await unwrap(one.reject.$post({ param, json: { reason, ...more } }));
@@ -91,6 +93,7 @@ function misused(why: string): CliError {
 
 /** Rejects what a session or everybody holds, project by project. */
 async function rejectHeld(
+  io: Io,
   connection: Connection,
   { session, project, reason }: { session?: string; project?: string; reason: string },
 ): Promise<RejectAllResult> {
@@ -102,7 +105,9 @@ async function rejectHeld(
     (session === undefined || action.session_id === session)
   );
   const whole: RejectAllResult = { rejected: [], skipped: [] };
-  for (const project_id of new Set(held.map((action) => action.project_id))) {
+  const projects = [...new Set(held.map((action) => action.project_id))];
+  sayStepBacks(io, await witness(io, connection, projects));
+  for (const project_id of projects) {
     const actions = held.filter((action) => action.project_id === project_id);
     const { api } = scopedClient(connection, project_id);
     const action_ids = actions.map((action: Action) => action.id);

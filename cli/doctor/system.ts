@@ -10,18 +10,24 @@ const MIB = 1024 * 1024;
 export function checkDisk({ place: { home } }: CheckContext, found: Findings): void {
   const folder = nearestFolder(home);
   const { bavail, bsize, type } = statfsSync(folder);
-  const free = Number(bavail) * Number(bsize) / MIB;
-  const said = free < 1024 ? `${Math.floor(free)} MiB` : `${(free / 1024).toFixed(1)} GiB`;
-  const fix = `make room on the disk of ${folder}`;
-  if (free < 100) found.fail(`only ${said} are free: gate soon cannot record actions`, fix);
-  else if (free < 1024) found.warn(`only ${said} are free`, fix);
-  else found.ok(`${said} are free`);
+  checkSpace(Number(bavail) * Number(bsize), folder, found);
   const network = NETWORK[Number(type)];
   if (network === undefined) return;
   found.fail(
     `${home} is on ${network}, where a ledger is not safe`,
     "set GATE_HOME to a folder on a disk of this machine",
   );
+}
+
+/** Checks the free bytes on the disk of the folder. */
+export function checkSpace(bytes: number, folder: string, found: Findings): void {
+  const free = bytes / MIB;
+  const said = free < 1024 ? `${Math.floor(free)} MiB` : `${(free / 1024).toFixed(1)} GiB`;
+  const fix = `make room on the disk of ${folder}`;
+  if (free < 1) found.fail("the disk is full: gate cannot record actions", fix);
+  else if (free < 100) found.fail(`only ${said} are free: gate soon cannot record actions`, fix);
+  else if (free < 1024) found.warn(`only ${said} are free`, fix);
+  else found.ok(`${said} are free`);
 }
 
 /** Linux magic numbers of network file systems, which cannot share SQLite's write-ahead log. */

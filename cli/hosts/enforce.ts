@@ -1,15 +1,9 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { HookedHost } from "../../server/hosts/host.ts";
-import {
-  type ConfigFile,
-  openConfig,
-  openInProject,
-  retryOnConflict,
-  saveConfig,
-} from "./edit/config_file.ts";
-import { isRecord } from "./edit/text_editor.ts";
+import { deleteLeftOver, saveHostFile } from "./created.ts";
+import { type ConfigFile, openConfig, openInProject, retryOnConflict } from "./edit/config_file.ts";
 import { type HookPlan, isUnguarded, planHooks, planRemoval } from "./hook_plan.ts";
-import { EDITORS, filesInUse } from "./hosts.ts";
+import { filesInUse } from "./hosts.ts";
 import { type HostFile, locate, type Machine } from "./machine.ts";
 import type { Launch } from "./ours.ts";
 
@@ -66,16 +60,10 @@ export function enforce(host: HookedHost, enforcing: Enforcing): Promise<Enforce
     const plan = planEnforcing(host, enforcing);
     if (plan.outcome === "unchanged") return plan;
     const backups = { home: enforcing.home, label: `${host.id}-hooks` };
-    const backup = await saveConfig(plan.file, plan.after, backups);
-    if (isLeftOver(plan)) rmSync(plan.file.real);
+    const backup = await saveHostFile(plan.file, plan.after, backups);
+    if (plan.outcome === "removed") {
+      deleteLeftOver(plan.file.path, enforcing.home, host.hooks.settings);
+    }
     return { ...plan, backup };
   });
-}
-
-/** Whether a file of our own has no content left. */
-function isLeftOver({ host, outcome, file, after }: Enforced): boolean {
-  const { format, frame } = host.hooks.settings;
-  if (outcome !== "removed" || !/[\\/]gate\.json$/.test(file.real)) return false;
-  const left = EDITORS[format].read(after, file.path);
-  return isRecord(left) && Object.keys(left).every((key) => Object.hasOwn(frame, key));
 }

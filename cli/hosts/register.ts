@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import type { AgentHost } from "../../server/hosts/host.ts";
 import { CliError } from "../errors.ts";
+import { deleteLeftOver, saveHostFile } from "./created.ts";
 import {
   backUp,
   type ConfigFile,
   openConfig,
   refuseReadOnly,
   retryOnConflict,
-  saveConfig,
 } from "./edit/config_file.ts";
 import { type Change, editText, isRecord, valueAt } from "./edit/text_editor.ts";
 import { EDITORS } from "./hosts.ts";
@@ -50,7 +50,11 @@ export function register(
 
 /** Removes our server from a host's config file. @throws CliError and leaves the file as it was */
 export function unregister(host: AgentHost, path: string, around: Around): Promise<Registered> {
-  return retryOnConflict(() => applyPlan(() => planRemoval(host, path), around));
+  return retryOnConflict(async () => {
+    const done = await applyPlan(() => planRemoval(host, path), around);
+    if (done.outcome === "removed") deleteLeftOver(path, around.home, host.mcp);
+    return done;
+  });
 }
 
 async function applyPlan(
@@ -69,10 +73,10 @@ async function applyPlan(
     // An exit code proves little, so the file decides.
     const now = makePlan();
     if (now.outcome === "unchanged") return { ...plan, via: host.program, backup };
-    await saveConfig(now.file, now.after, backups);
+    await saveHostFile(now.file, now.after, backups);
     return { ...plan, via: "file", backup };
   }
-  return { ...plan, via: "file", backup: await saveConfig(file, plan.after, backups) };
+  return { ...plan, via: "file", backup: await saveHostFile(file, plan.after, backups) };
 }
 
 /** Plans the registration in a host's config file. @throws CliError when the file cannot be edited */

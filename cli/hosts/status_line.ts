@@ -2,6 +2,8 @@ import type { AgentHost } from "../../server/hosts/host.ts";
 import { CLAUDE_CODE } from "../../server/hosts/claude_code.ts";
 import { isHooked } from "../../server/hosts/hosts.ts";
 import { backUp, editConfig, readConfig, readText, writeText } from "../config_file.ts";
+import { deleteLeftOver, noteCreated } from "./created.ts";
+import { openConfig } from "./edit/config_file.ts";
 import { hookFile } from "./enforce.ts";
 import { quote } from "../../server/shown/quote.ts";
 import type { Machine } from "./machine.ts";
@@ -50,6 +52,8 @@ export function setStatusLine(
   if (dryRun) return { ...report, outcome };
   const backup = text === null ? null : backUp(file, home);
   writeText(file, editConfig(text ?? "{}\n", wanted), 0o600);
+  if (text === null) noteCreated(home, openConfig(file).real);
+  if (!install) deleteLeftOver(file, home, HOST.hooks.settings);
   return { ...report, outcome, backup };
 }
 

@@ -1,7 +1,7 @@
-import { cancel, confirm, isCancel, multiselect, select, text } from "@clack/prompts";
 import { PLATFORMS } from "../../server/hosts/hosts.ts";
 import { EXIT, Exit } from "../errors.ts";
 import type { Io } from "../io.ts";
+import { cancel, confirm, isCancel, multiselect, select, text } from "../terminal/questions.ts";
 import { typedInput } from "../terminal/typing.ts";
 import { TEMPLATES } from "../../server/policy/templates.ts";
 import { asksOften } from "../policy/templates_text.ts";

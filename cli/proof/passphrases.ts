@@ -75,7 +75,7 @@ export class Passphrases {
     const output = screenOf(this.#io);
     if (output === null) throw unaskable();
     hideTyping(this.#io);
-    const { isCancel, password } = await import("@clack/prompts");
+    const { isCancel, password } = await import("../terminal/questions.ts");
     const typed = await password({
       message,
       mask: "",

@@ -7,7 +7,7 @@ export async function isConfirmed(
   message: string,
   initialValue = false,
 ): Promise<boolean> {
-  const { confirm, isCancel } = await import("@clack/prompts");
+  const { confirm, isCancel } = await import("./questions.ts");
   const answer = await confirm({
     input: typedInput(io),
     output: io.stdout,
@@ -19,7 +19,7 @@ export async function isConfirmed(
 
 /** Asks a person to type this text; false if they cancel. Another text is asked for again. */
 export async function isTyped(io: Io, message: string, wanted: string): Promise<boolean> {
-  const { isCancel, text } = await import("@clack/prompts");
+  const { isCancel, text } = await import("./questions.ts");
   const answer = await text({
     input: typedInput(io),
     output: io.stdout,
@@ -44,7 +44,7 @@ export async function withSpinner<T>(
   let spinner: { message: (text: string) => void; stop: (text: string) => void } | null = null;
   let shown = label;
   const timer = setTimeout(async () => {
-    const { spinner: createSpinner } = await import("@clack/prompts");
+    const { spinner: createSpinner } = await import("./questions.ts");
     const created = createSpinner({ output: io.stderr });
     created.start(shown);
     spinner = created;

@@ -226,7 +226,7 @@ class Desk {
 
   async #reject({ id, digest: expected_digest, project_id }: Action): Promise<boolean> {
     const io = this.#io;
-    const { isCancel, text } = await import("@clack/prompts");
+    const { isCancel, text } = await import("../terminal/questions.ts");
     const reason = await text({
       input: typedInput(io),
       output: io.stdout,

@@ -105,7 +105,8 @@ const HELD_CODE = new RegExp(
 );
 
 function allowed({ reason }: Decision, sandbox: Sandbox): Decision {
-  const why = `The sandbox holds it, so nobody is asked: ${reason}`;
+  const why = "Nobody is asked, because the sandbox limits what the command can reach. " +
+    `Without a sandbox, a person would be asked: ${reason}`;
   const finding = { ...builtin("allow", SANDBOX, "*", why) };
   return { ...toDecision(finding), sandbox };
 }

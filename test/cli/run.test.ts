@@ -14,6 +14,7 @@ describe("wrong usage exits with 64, and prints a hint and nothing on stdout", (
     [["tokn"], "Did you mean token?"],
     [["daemon", "stat"], "Did you mean start?"],
     [["version"], "unknown command 'version'\n  try: gate --version"],
+    [["-v"], "unknown option '-v'\n  try: gate --version, or gate -V"],
     [["undo"], "unknown command 'undo'\n  try: gate rollback <id>"],
     [["stop"], "unknown command 'stop'\n  try: gate daemon stop"],
     [["logs"], "try: gate daemon logs, or gate service logs"],

@@ -8,6 +8,7 @@ const ENTER = "\r";
 const DOWN = "\x1b[B";
 const UP = "\x1b[A";
 const CTRL_C = "\x03";
+const CTRL_D = "\x04";
 
 // deno-lint-ignore no-control-regex
 const KEY = /\x1b\[.|./gs;
@@ -55,14 +56,19 @@ test("init asks questions, shows the config, and writes it", async () => {
   expect(config.id).toMatch(/^project-/);
 });
 
-test.each(["Id of the project", "Policy", "Write gate.config.json?"])(
-  "init interrupted at %j writes nothing",
-  async (last) => {
+test.each(
+  ["Id of the project", "Policy", "Write gate.config.json?"].flatMap((last) => [
+    { last, key: CTRL_C },
+    { last, key: CTRL_D },
+  ]),
+)(
+  "init interrupted at $last with $key writes nothing",
+  async ({ last, key }) => {
     const ended = terminal.run(["init"], { person: true });
     const questions = ["Id of the project", "Policy", "Inherit", "Which agents", "Write gate"];
     for (const question of questions) {
       const stops = last.startsWith(question);
-      await answer(question, stops ? CTRL_C : ENTER);
+      await answer(question, stops ? key : ENTER);
       if (stops) break;
     }
     expect(await ended).toMatchObject({ code: 1 });

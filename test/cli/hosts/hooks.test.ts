@@ -337,10 +337,10 @@ test(
     const terminal = await createTerminal({ PATH: "/nonexistent" });
     const [registered, listed] = ["project", "listed"].map((name) => join(terminal.folder, name));
     mkdirSync(listed!);
-    const hooked = (root: string) =>
-      readFileSync(join(root, ".claude", "settings.local.json"), "utf8").includes(
-        "hook claude-code",
-      );
+    const hooked = (root: string) => {
+      const file = join(root, ".claude", "settings.local.json");
+      return existsSync(file) && readFileSync(file, "utf8").includes("hook claude-code");
+    };
     try {
       const args = ["init", "--yes", "--platform", "claude-code", "--enforce"];
       expect(await terminal.run(args, { cwd: listed! })).toMatchObject({ code: 0 });

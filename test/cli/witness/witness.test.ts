@@ -186,6 +186,24 @@ test("an event that is missing in the middle is called missing, and approve look
   expect(stderr).toContain(`event ${seen} had been seen, and now it is missing from the chain`);
 });
 
+test("reject remembers the newest event, and looks back first, however it names the actions", async () => {
+  const held: string[] = [];
+  for (const name of ["a", "b", "c", "d", "e"]) {
+    held.push((await gated.submit("write_file", { path: name, content: "x" })).id);
+  }
+  const why = ["--reason", "not now"];
+  expect(await gated.good("reject", held[0]!, ...why)).toMatchObject({ stderr: "" });
+  const path = join(gated.terminal.folder, ".local", "state", "gate", "heads.json");
+  expect(JSON.parse(readFileSync(path, "utf8")).homes[home].web.seq).toBeGreaterThan(5);
+  await gated.good("daemon", "stop");
+  await rechain(changed, true);
+  await gated.good("daemon", "start");
+  for (const which of [[held[1]!], [held[2]!, held[3]!], ["--all"]]) {
+    const { stderr } = await gated.good("reject", ...which, ...why);
+    expect(stderr, which.join(" ")).toContain('!! The audit log of "web" is not what it was');
+  }
+});
+
 test("a damaged memory is told, begun again, and nobody else can read it", async () => {
   await gated.good("status");
   const path = join(gated.terminal.folder, ".local", "state", "gate", "heads.json");

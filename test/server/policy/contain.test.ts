@@ -140,8 +140,8 @@ describe("under balanced, with an engine", () => {
     expect(decision).toEqual({
       effect: "allow",
       rule: { pattern: "*", list: "sandbox", source: "builtin" },
-      reason: "The sandbox holds it, so nobody is asked: " +
-        'No rule matches "pytest", so the default applies: ask',
+      reason: "Nobody is asked, because the sandbox limits what the command can reach. " +
+        'Without a sandbox, a person would be asked: No rule matches "pytest", so the default applies: ask',
       alternative: null,
       sandbox: {
         engine: "bubblewrap",
