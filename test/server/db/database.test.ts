@@ -195,11 +195,12 @@ test("commits that waited for the folder of a held batch share one sync", async 
   const synced = vi.spyOn(Database.prototype, "syncLog");
   onTestFinished(() => synced.mockRestore());
   const insert = (n: number) => ({ sql: "INSERT INTO t VALUES (?)", args: [n] });
-  const folder = Promise.withResolvers<void>();
-  const held = { is_held: true, after: folder.promise };
+  let sync = () => {};
+  const folder = new Promise<void>((resolve) => sync = resolve);
+  const held = { is_held: true, after: folder };
   await database.exclusive((write) => write([insert(1)], held));
   const others = [2, 3, 4].map((n) => database.batch([insert(n)]));
-  folder.resolve();
+  sync();
   await Promise.all(others);
   expect(await count(database)).toBe(4);
   expect(synced).toHaveBeenCalledTimes(1);
