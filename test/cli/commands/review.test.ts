@@ -323,7 +323,7 @@ test("a rollback is logged under the name of the person who asked for it", async
   const [rollback] = await gated.json("log", "--tool", "rollback", "-n", "1", "--json");
   expect(rollback).toMatchObject({ rollback_of: held.id, decided_by: "reviewer" });
   const line = (await gated.good("log", "--tool", "rollback", "-n", "1")).stdout;
-  expect(line).toMatch(/ {2}reviewer +rollback +asked\.txt\n$/);
+  expect(line).toMatch(/ {2}person reviewer +rollback +asked\.txt\n$/);
   const shown = (await gated.good("show", rollback.id)).stdout;
   expect(shown).toMatch(/^asked by +reviewer$/m);
   const { timeline } = await gated.json("show", rollback.id, "--json");
