@@ -97,7 +97,7 @@ test("a decision of the sandbox says where it holds; another question says why i
     return { ...decision, matched, unsure, elapsed_us: 1, sandbox_refused };
   };
   expect(describe(io, ask("pytest"))).toMatch(
-    /^allow in the sandbox: The sandbox holds it.*\n {2}sandbox {2}no network; \.env and your home folder are hidden\n/,
+    /^allow in the sandbox: Nobody is asked, because the sandbox limits.*\n {2}sandbox {2}no network; \.env and your home folder are hidden\n/,
   );
   expect(explain(io, "npm publish", ask("npm publish"))).toContain(
     'sandbox  no answer: "npm publish" acts on another machine or a server',
