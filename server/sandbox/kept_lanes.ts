@@ -55,9 +55,8 @@ export class KeptLanes {
 
   /** @throws the error of the file system */
   keep(key: string, lane: Lane, side: Side): void {
-    const kept: KeptLane = {
-      ...{ lane, side, ends_at: this.#now() + lane.at_most_ms, machine: this.#machine },
-    };
+    const ends_at = this.#now() + lane.at_most_ms;
+    const kept: KeptLane = { lane, side, ends_at, machine: this.#machine };
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const file = this.#fileOf(key);
     // A part of it would count as no command. It need not survive a power cut, as no command does.

@@ -33,7 +33,7 @@ const WAYS: [string, Answer, RegExp][] = [
   }, /^Another program answers on this port/],
 ];
 
-/** What an impostor heard is no key that the daemon of now accepts, and nothing else of use. */
+/** The present daemon accepts no key that an impostor heard. */
 async function checkHeard({ heard }: Impostor): Promise<void> {
   expect(heard.toLowerCase()).not.toMatch(/authorization|cookie|x-gate-proof/);
   expect(heard).not.toContain("precious");
