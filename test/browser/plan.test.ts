@@ -34,12 +34,12 @@ test("the card of a plan shows each step with its diff, and one approval covers 
   for (const key of ["m", "e"]) await page.keyboard.press(key);
   expect(await page.locator("dialog[open], .editor").count()).toBe(0);
   for (let at = 0; at < 3; at++) await steps.nth(at).scrollIntoViewIfNeeded();
-  // A card that has just appeared takes no decision.
+  // A card that has just appeared takes no decision, and each early press starts its wait again.
   const press = async () => {
     await page.keyboard.press("a");
     return (await stage.detail(plan.id)).status;
   };
-  await expect.poll(press).toBe("approved");
+  await expect.poll(press, { interval: 1_000 }).toBe("approved");
   const first = await stage.submit(STEPS[0]!.tool, STEPS[0]!.input);
   expect(first).toMatchObject({ status: "approved", decision: { lease_id: plan.id } });
   await page.goto(`${stage.gate.url}/actions/${plan.id}?project=my-app`);
