@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Ledger } from "../db/ledger.ts";
 import { stateOf, wordsOfBlock } from "../db/word_blocks.ts";
+import { listGroups, wordsOfGroup } from "../db/word_groups.ts";
 import type { Problem } from "../evidence/check.ts";
 import {
   type Counts,
@@ -10,6 +11,7 @@ import {
   listBlocks,
   listCounted,
   listEntries,
+  listGroup,
   listHourCounts,
   type Listing,
   LISTINGS,
@@ -25,13 +27,13 @@ const PAGE = 200;
 /**
  * The first projection that differs from a recount of the actions and events: counts of sessions and
  * hours, searched words, the lists by agent, tool, path, time and session, and the words that meet in
- * a block. Counts that change during
- * the check are counted again, in one statement.
+ * a block or a group of blocks. Counts that change during the check are counted again, in one
+ * statement.
  */
 export async function checkProjections(ledger: Ledger): Promise<Problem | null> {
   await ledger.catchUp();
   const what = await checkCounts(ledger) ?? await checkListings(ledger) ??
-    await checkWordBlocks(ledger);
+    await checkWordBlocks(ledger) ?? await checkWordGroups(ledger);
   return what === null ? null : { seq: null, what };
 }
 
@@ -149,6 +151,21 @@ export async function checkWordBlocks(ledger: Ledger): Promise<string | null> {
     if ((await stateOf(ledger)).changes !== before.changes) continue;
     const wrong = noted.find((row) => !words.includes(row));
     if (wrong) return `word_blocks has a row for block ${block} that is not true: ${wrong}`;
+  }
+  return null;
+}
+
+/** The first row of `word_groups` that differs from the rows of its blocks. */
+export async function checkWordGroups(ledger: Ledger): Promise<string | null> {
+  for (const group of await listGroups(ledger)) {
+    const before = await stateOf(ledger);
+    const noted = await listGroup(ledger, group);
+    const words = (await wordsOfGroup(ledger, group)).map(rowOf);
+    const isChanged = (await stateOf(ledger)).changes !== before.changes;
+    // The rows of a group do not count once a block has lost its own.
+    if (isChanged || words.length === 0) continue;
+    const wrong = noted.find((row) => !words.includes(row));
+    if (wrong) return `word_groups has a row for group ${group} that is not true: ${wrong}`;
   }
   return null;
 }

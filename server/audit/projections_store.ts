@@ -2,6 +2,7 @@ import type { Ledger, Row } from "../db/ledger.ts";
 import { countsAsDone, doneBy } from "../db/ledger_migrations.ts";
 import { textOf } from "../db/texts.ts";
 import type { BlockWord } from "../db/word_blocks.ts";
+import { NOTED } from "../db/word_groups.ts";
 
 // A check reads beside agents and other machines, so each statement compares only the rows that the
 // projection has followed in that state of the ledger.
@@ -207,11 +208,21 @@ export async function listBlocks(ledger: Ledger): Promise<number[]> {
 }
 
 /** The noted words of a block, each as one text. */
-export async function listBlock(ledger: Ledger, block: number): Promise<string[]> {
+export function listBlock(ledger: Ledger, block: number): Promise<string[]> {
+  return listNoted(ledger, "word_blocks WHERE block", block);
+}
+
+/** The noted words of a group of blocks, each as one text. */
+export async function listGroup(ledger: Ledger, group: number): Promise<string[]> {
+  const rows = await listNoted(ledger, "word_groups WHERE block_group", group);
+  return rows.filter((row) => row !== GROUP_NOTED);
+}
+
+async function listNoted(ledger: Ledger, column: string, number: number): Promise<string[]> {
   const rows = await ledger.all(
-    `SELECT CAST(word AS BLOB) AS word, place, CAST(meets AS BLOB) AS meets FROM word_blocks
-      WHERE project_id = ? AND block = ?`,
-    [ledger.project_id, block],
+    `SELECT CAST(word AS BLOB) AS word, place, CAST(meets AS BLOB) AS meets
+      FROM ${column} = ? AND project_id = ?`,
+    [number, ledger.project_id],
   );
   return rows.map(({ word, place, meets }) =>
     rowOf({ word: textOf(word), place: Number(place), meets: textOf(meets) })
@@ -222,6 +233,8 @@ export async function listBlock(ledger: Ledger, block: number): Promise<string[]
 export function rowOf({ word, place, meets }: BlockWord): string {
   return `"${word}" ${place} ${meets}`;
 }
+
+const GROUP_NOTED = rowOf(NOTED);
 
 function countsOf(row: Row, names: readonly string[]): Counts {
   return Object.fromEntries(names.map((name) => [name, Number(row[name])]));

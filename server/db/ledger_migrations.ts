@@ -25,6 +25,8 @@ export const SEARCHED = textsOf("actions").map((text) => `coalesce(${text}, '')`
 
 /** So many actions, in their order, have common rows in `word_blocks`. */
 export const BLOCK = 16_384;
+/** So many blocks have common rows in `word_groups`. */
+export const GROUP = 16;
 const INTO_WORDS = "INSERT INTO actions_words (rowid, path, command, reason)";
 const ADD_WORDS = `${INTO_WORDS} VALUES (${wordsOf("NEW")});`;
 
@@ -660,6 +662,21 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   version: 24,
   // The oldest schema whose releases can use the database with that version; NULL for its own.
   statements: ["ALTER TABLE migrations ADD COLUMN needs INTEGER"],
+}, {
+  version: 25,
+  is_additive: true,
+  statements: [
+    // The words that are frequent in each block of a group, and which of them share an action in any.
+    // A row counts while `word_blocks` has its word in each of the blocks.
+    `CREATE TABLE word_groups (
+      project_id TEXT NOT NULL,
+      word TEXT NOT NULL,
+      block_group INTEGER NOT NULL,
+      place INTEGER NOT NULL,
+      meets TEXT NOT NULL,
+      PRIMARY KEY (project_id, word, block_group)
+    ) STRICT, WITHOUT ROWID`,
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

@@ -40,6 +40,7 @@ import { type ServerAddress, ServerDatabase } from "./server_database.ts";
 import { requireMigratable } from "./sharing_schema.ts";
 import { Tail } from "./tail.ts";
 import { noteNextBlock } from "./word_blocks.ts";
+import { noteNextGroup } from "./word_groups.ts";
 
 /** The chain gets a signed checkpoint after each multiple of this many events. */
 const CHECKPOINT_EVERY = 1_000;
@@ -212,11 +213,12 @@ class OwnedLedger implements Ledger {
     this.#durable = head;
     const exclusive = <T>(task: (write: Write) => Promise<T>) => database.exclusive(task);
     const all = (sql: string, args?: Value[]) => database.all(sql, args);
-    const { project_id } = options;
+    const words = { project_id: options.project_id, all, exclusive };
     this.#projector = new Projector({
       exclusive,
       // A block is many rows: too much to read over a network.
-      ...!database.is_remote && { idle: () => noteNextBlock({ project_id, all, exclusive }) },
+      ...!database.is_remote &&
+        { idle: async () => await noteNextBlock(words) || await noteNextGroup(words) },
     });
     const machine_id = machine !== null && database.is_remote ? machine.id : null;
     const { isWaiting = () => false, serve } = options;

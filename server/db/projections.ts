@@ -63,7 +63,7 @@ const PROJECTIONS: readonly Projection[] = [
 
 /** What a copy of a ledger leaves out, and the SQL after which the projector fills it again. */
 export const REBUILT = {
-  tables: new Set(["actions_words", "action_index", "audit_index", "word_blocks"]),
+  tables: new Set(["actions_words", "action_index", "audit_index", "word_blocks", "word_groups"]),
   again: [
     `UPDATE projected SET number = 0
       WHERE name IN ('words', 'action_index', 'audit_index', 'word_blocks')`,

@@ -31,7 +31,7 @@ const MERGE_PAGES = 16;
 const MERGED = 2;
 
 /** A ledger whose words are noted and merged. */
-type WordSource = BlockSource & {
+export type WordSource = BlockSource & {
   exclusive: <T>(task: (write: Write) => Promise<T>) => Promise<T>;
 };
 

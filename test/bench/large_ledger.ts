@@ -8,6 +8,7 @@ import { LEDGER_MIGRATIONS } from "../../server/db/ledger_migrations.ts";
 import { migrate } from "../../server/db/migrate.ts";
 import { projectSome } from "../../server/db/projections.ts";
 import { noteNextBlock } from "../../server/db/word_blocks.ts";
+import { noteNextGroup } from "../../server/db/word_groups.ts";
 import { GENESIS, type Head } from "../../server/evidence/chain.ts";
 import { createRandom } from "../random.ts";
 import { type Made, makeAction, makeSession } from "./made_actions.ts";
@@ -57,6 +58,7 @@ async function settle(project_id: string, database: Database): Promise<void> {
   const all: Database["all"] = (sql, args) => database.all(sql, args);
   const exclusive: Database["exclusive"] = (task) => database.exclusive(task);
   while (await noteNextBlock({ project_id, all, exclusive }));
+  while (await noteNextGroup({ project_id, all, exclusive }));
 }
 
 async function openFast({ folder, until }: LargeLedger): Promise<Database> {

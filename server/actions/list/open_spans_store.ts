@@ -1,5 +1,5 @@
 import type { Ledger } from "../../db/ledger.ts";
-import { BLOCK } from "../../db/ledger_migrations.ts";
+import { BLOCK, GROUP } from "../../db/ledger_migrations.ts";
 import { type BlockWord, doMeet, plainWords } from "../../db/word_blocks.ts";
 import type { Scan, Span } from "./scan_store.ts";
 
@@ -24,17 +24,20 @@ export async function openSpans(
 ): Promise<OpenSpan[]> {
   const words = plainWords(text);
   if (words === null || words.length < 2) return [{ ...span, is_apart: false }];
-  const blocks = await readBlocks(ledger, words, span);
   const numbers = Array.from(
     { length: blockOf(span.before - 1) - blockOf(span.low) + 1 },
     (_, at) => blockOf(span.low) + at,
   );
+  const closed = await closedGroups(ledger, words, numbers);
+  const isInClosed = (block: number) => closed.has(Math.floor(block / GROUP));
+  const unknown = numbers.filter((block) => !isInClosed(block));
+  const blocks = await readNotes(ledger, words, { ...BLOCKS, numbers: unknown });
   const open: OpenSpan[] = [];
   // From the end of the search to its begin, so that each block knows what follows it.
   let meetsLater = true;
   for (const block of order === "DESC" ? numbers : numbers.toReversed()) {
     const found = blocks.get(block) ?? [];
-    if (isClosed(found)) {
+    if (isInClosed(block) || isClosed(found)) {
       meetsLater = false;
       continue;
     }
@@ -57,48 +60,90 @@ function joined(spans: readonly OpenSpan[]): OpenSpan[] {
   return open;
 }
 
-/** The newest part of a span, or the oldest one, and the rest. Each part ends with a block. */
+/**
+ * The newest part of a span, or the oldest one, and the rest, which ends with a group of blocks. A
+ * search that ends in the first part reads nothing about the rest.
+ */
 export function partsOf(span: Span, order: Scan["order"]): Span[] {
-  const [first, last] = [blockOf(span.low), blockOf(span.before - 1)];
-  if (last - first < 2 * FIRST_BLOCKS) return [span];
-  const split = (order === "DESC" ? last + 1 - FIRST_BLOCKS : first + FIRST_BLOCKS) * BLOCK + 1;
-  const parts = [{ ...span, before: split }, { ...span, low: split }];
+  const [first, end] = [blockOf(span.low), blockOf(span.before - 1) + 1];
+  const split = order === "DESC"
+    ? Math.floor((end - FIRST_BLOCKS) / GROUP) * GROUP
+    : Math.ceil((first + FIRST_BLOCKS) / GROUP) * GROUP;
+  if (split <= first || split >= end) return [span];
+  const at = split * BLOCK + 1;
+  const parts = [{ ...span, before: at }, { ...span, low: at }];
   return order === "DESC" ? parts.reverse() : parts;
 }
 
-/** Most searches end in so many blocks, so they read no others. */
+/** Most searches end in so many blocks. */
 const FIRST_BLOCKS = 8;
 
 function blockOf(seq: number): number {
   return Math.floor((seq - 1) / BLOCK);
 }
 
-async function readBlocks(
+/** The groups of these blocks, all of each, in which two of the words never meet. */
+async function closedGroups(
   ledger: Ledger,
   words: readonly string[],
-  { low, before }: Span,
+  blocks: readonly number[],
+): Promise<Set<number>> {
+  const [first, last] = [blocks[0]!, blocks.at(-1)!];
+  const numbers: number[] = [];
+  for (let at = Math.ceil(first / GROUP); (at + 1) * GROUP <= last + 1; at++) numbers.push(at);
+  const found = await readNotes(ledger, words, { ...GROUPS, numbers });
+  return new Set(numbers.filter((group) => isClosed(found.get(group) ?? [])));
+}
+
+/** A table of frequent words, and its column with the number of a block or a group. */
+interface Notes {
+  table: "word_blocks" | "word_groups";
+  column: "block" | "block_group";
+  /** A condition of a row. */
+  condition: string;
+}
+
+const BLOCKS: Notes = { table: "word_blocks", column: "block", condition: "" };
+const GROUPS: Notes = {
+  table: "word_groups",
+  column: "block_group",
+  // A changed text has removed the rows of its block.
+  condition: ` AND (SELECT count(*) FROM word_blocks WHERE project_id = word_groups.project_id
+    AND word = word_groups.word AND block >= block_group * ${GROUP}
+    AND block < (block_group + 1) * ${GROUP}) = ${GROUP}`,
+};
+
+/** What is noted about the words, by the numbers, which rise. */
+async function readNotes(
+  ledger: Ledger,
+  words: readonly string[],
+  { table, column, condition, numbers }: Notes & { numbers: readonly number[] },
 ): Promise<Map<number, BlockWord[]>> {
+  const found = new Map<number, BlockWord[]>();
+  if (numbers.length === 0) return found;
   // A row for each word, because a value of a row costs more than its text.
   const rows = await ledger.all(
-    `SELECT word, group_concat(block || ' ' || place || ' ' || meets, ',') AS blocks
-      FROM word_blocks WHERE project_id = ?
-        AND word IN (${words.map(() => "?").join()}) AND block >= ? AND block <= ? GROUP BY word`,
-    [ledger.project_id, ...words, blockOf(low), blockOf(before - 1)],
+    `SELECT word, group_concat(${column} || ' ' || place || ' ' || meets, ',') AS notes
+      FROM ${table} WHERE project_id = ?
+        AND word IN (${
+      words.map(() => "?").join()
+    }) AND ${column} >= ? AND ${column} <= ?${condition}
+      GROUP BY word`,
+    [ledger.project_id, ...words, numbers[0]!, numbers.at(-1)!],
   );
-  const found = new Map<number, BlockWord[]>();
-  for (const { word, blocks } of rows) {
-    for (const row of String(blocks).split(",")) {
-      const [block, place, meets] = row.split(" ") as [string, string, string];
+  for (const { word, notes } of rows) {
+    for (const row of String(notes).split(",")) {
+      const [number, place, meets] = row.split(" ") as [string, string, string];
       const one = { word: String(word), place: Number(place), meets };
-      const others = found.get(Number(block));
+      const others = found.get(Number(number));
       if (others) others.push(one);
-      else found.set(Number(block), [one]);
+      else found.set(Number(number), [one]);
     }
   }
   return found;
 }
 
-/** Whether two of the words are frequent in the block, and no action has both. */
+/** Whether two of the words are frequent there, and no action has both. */
 function isClosed(found: readonly BlockWord[]): boolean {
   return found.some((one, at) => found.slice(at + 1).some((other) => !doMeet(one, other)));
 }

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { checkWordBlocks } from "../../../../server/audit/projections_check.ts";
-import { openSpans, partsOf } from "../../../../server/actions/list/open_spans_store.ts";
+import { openSpans } from "../../../../server/actions/list/open_spans_store.ts";
 import { listActions } from "../../../../server/actions/list/store.ts";
 import type { Ledger } from "../../../../server/db/ledger.ts";
 import { BLOCK } from "../../../../server/db/ledger_migrations.ts";
@@ -149,15 +149,6 @@ test("the check of the projections recounts the words that meet", async () => {
   expect(await checkWordBlocks(ledger)).toMatch(
     /word_blocks has a row for block 0 that is not true/,
   );
-});
-
-test("a long span is read in two parts, which end with a block", () => {
-  const span = { low: 5, before: 40 * BLOCK };
-  const newest = 32 * BLOCK + 1;
-  expect(partsOf(span, "DESC")).toEqual([{ ...span, low: newest }, { ...span, before: newest }]);
-  const oldest = 8 * BLOCK + 1;
-  expect(partsOf(span, "ASC")).toEqual([{ ...span, before: oldest }, { ...span, low: oldest }]);
-  expect(partsOf(ALL, "DESC")).toEqual([ALL]);
 });
 
 test.each([

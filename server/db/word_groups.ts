@@ -1,0 +1,93 @@
+import { setImmediate as pause } from "node:timers/promises";
+import type { Statement } from "./ledger.ts";
+import { BLOCK, GROUP } from "./ledger_migrations.ts";
+import {
+  type BlockSource,
+  type BlockWord,
+  doMeet,
+  stateOf,
+  type WordSource,
+} from "./word_blocks.ts";
+
+/** A row that every noted group has; no action has the empty word. */
+export const NOTED: BlockWord = { word: "", place: 0, meets: "" };
+
+/**
+ * Notes for the oldest group of noted blocks that was not noted yet which words that are frequent in
+ * each block share an action in any. Returns whether there may be another group.
+ */
+export async function noteNextGroup(source: WordSource): Promise<boolean> {
+  const { project_id } = source;
+  const { done, changes } = await stateOf(source);
+  const noted = await listGroups(source);
+  const complete = Math.floor(done / BLOCK / GROUP);
+  const group = Array.from({ length: complete }, (_, at) => at).find((at) => !noted.has(at));
+  if (group === undefined) return false;
+  const words = await wordsOfGroup(source, group);
+  await source.exclusive(async (write) => {
+    // A text that changed meanwhile has removed the rows of its block: the group is read again.
+    if ((await stateOf(source)).changes !== changes) return;
+    await write([insertWords(project_id, group, [NOTED, ...words])]);
+  });
+  return true;
+}
+
+/** The groups that are noted. */
+export async function listGroups(source: BlockSource): Promise<Set<number>> {
+  const sql = "SELECT block_group FROM word_groups WHERE project_id = ? AND word = ?";
+  const rows = await source.all(sql, [source.project_id, NOTED.word]);
+  return new Set(rows.map(({ block_group }) => Number(block_group)));
+}
+
+function insertWords(project_id: string, group: number, words: readonly BlockWord[]): Statement {
+  return {
+    sql: `INSERT INTO word_groups (project_id, word, block_group, place, meets)
+      SELECT ?, value ->> 'word', ?, value ->> 'place', value ->> 'meets' FROM json_each(?)
+      WHERE true ON CONFLICT DO NOTHING`,
+    args: [project_id, group, JSON.stringify(words)],
+  };
+}
+
+/** The words that are frequent in each block of a group; none if a block has no rows. */
+export async function wordsOfGroup(source: BlockSource, group: number): Promise<BlockWord[]> {
+  let found: { word: string; met: Uint8Array }[] | null = null;
+  for (let block = group * GROUP; block < (group + 1) * GROUP; block++) {
+    const noted = await wordsNoted(source, block);
+    found ??= [...noted.keys()].map((word) => ({ word, met: new Uint8Array(noted.size) }));
+    const words: (BlockWord | undefined)[] = found.map(({ word }) => noted.get(word));
+    for (const [at, word] of words.entries()) {
+      if (!word) continue;
+      for (const [other, one] of words.entries()) {
+        if (one && doMeet(word, one)) found[at]!.met[other] = 1;
+      }
+    }
+    const isLeft = words.map((word) => word !== undefined);
+    found = found.filter((_, at) => isLeft[at])
+      .map(({ word, met }) => ({ word, met: met.filter((_, at) => isLeft[at]) }));
+    await pause();
+  }
+  return found!.map(({ word, met }, place) => ({ word, place, meets: digitsOf(met) }));
+}
+
+async function wordsNoted(
+  source: BlockSource,
+  block: number,
+): Promise<Map<string, BlockWord>> {
+  const rows = await source.all(
+    "SELECT word, place, meets FROM word_blocks WHERE project_id = ? AND block = ? ORDER BY place",
+    [source.project_id, block],
+  );
+  return new Map(rows.map(({ word, place, meets }) => {
+    const one = { word: String(word), place: Number(place), meets: String(meets) };
+    return [one.word, one];
+  }));
+}
+
+/** Hexadecimal digits of four bits, the first bit the lowest. */
+function digitsOf(bits: Uint8Array): string {
+  const digits = Array.from({ length: Math.ceil(bits.length / 4) }, (_, at) => {
+    const [one = 0, two = 0, three = 0, four = 0] = bits.subarray(4 * at, 4 * at + 4);
+    return (one | two << 1 | three << 2 | four << 3).toString(16);
+  });
+  return digits.join("");
+}
