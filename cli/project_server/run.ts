@@ -55,8 +55,9 @@ async function serveThrough(serving: Serving, reached: Reached): Promise<"ended"
   const client = createClient({ ...reached, token: await readToken(place.home, "reviewer") });
   await unwrap(client.api.hub.projects.$post({ json: { root } }));
   const listening = await serveForwarding({ port, project: id, reached });
+  const signal = nextSignal(io);
   await announce(serving, reached, "through the daemon");
-  await nextSignal(io);
+  await signal;
   await listening.close();
   return "ended";
 }
@@ -68,13 +69,15 @@ async function serveAlone(serving: Serving): Promise<"ended" | "give way"> {
   const environment: Environment = { home: place.home, now: Date.now, id: v7, log, sandbox };
   const gate = await startGate({ environment, port, project: id });
   await gate.daemon.projects.register(root, { id: "start", scope: "reviewer" });
+  // A daemon that starts finds this server from here on, and may send its signal at once.
+  const signal = nextSignal(io);
   writeOwnServer(place.home, io.pid);
   const reached = await findDaemon(place);
   if (reached) await announce(serving, reached, "by itself");
-  const signal = await nextSignal(io);
+  const ended = await signal;
   await gate.close();
   removeOwnServer(place.home);
-  return signal === "SIGHUP" ? "give way" : "ended";
+  return ended === "SIGHUP" ? "give way" : "ended";
 }
 
 const DAEMON_DEADLINE_MS = 20_000;

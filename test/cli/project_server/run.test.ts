@@ -80,3 +80,15 @@ test("gate start outside a project suggests gate init", async () => {
   expect(code).toBe(1);
   expect(stderr).toContain("try: gate init");
 });
+
+test.each(["by itself", "through the daemon"])(
+  "a signal that comes with the first line ends gate start %s in order",
+  async (how) => {
+    if (how === "through the daemon") must(await world.run(["daemon", "start"]));
+    const server = world.spawn(["start"]);
+    const [line] = await once(server.stdout!, "data");
+    server.kill("SIGINT");
+    expect(await once(server, "exit")).toEqual([0, null]);
+    expect(String(line)).toContain(`gate serves web ${how}`);
+  },
+);
