@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import Sqlite from "libsql";
 import { expect, onTestFinished, test } from "vitest";
 import { ownUid } from "../../../server/runtime/process_list.ts";
+import { startCpuClock } from "../../cpu_clock.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
 import { BOOT, emptyHome, fixture, TestMachine } from "./machine.ts";
 
@@ -62,10 +63,10 @@ interface Shown {
 /** The sessions as the API shows them. The answer must come soon. */
 async function shown({ gate }: Place): Promise<Shown[]> {
   gate.clock.advance(2_000);
-  const begun = performance.now();
+  const cpuMs = startCpuClock();
   const response = await gate.request("GET", "/api/agent-monitor/sessions");
   expect(response.status).toBe(200);
-  expect(performance.now() - begun).toBeLessThan(2_000);
+  expect(cpuMs()).toBeLessThan(2_000);
   return (await response.json() as { items: Shown[] }).items;
 }
 

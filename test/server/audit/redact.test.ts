@@ -4,6 +4,7 @@ import { redactEvent } from "../../../server/audit/redact.ts";
 import { maskSecrets, maskValues } from "../../../server/audit/secrets.ts";
 import type { NewEvent } from "../../../server/db/ledger.ts";
 import { canonical } from "../../../server/evidence/canonical.ts";
+import { startCpuClock } from "../../cpu_clock.ts";
 
 const letters = "abcdefghijABCDEFGHIJ0123456789abcdefghij";
 
@@ -228,14 +229,14 @@ test.each([
   "api_key: ",
   "a".repeat(14) + ".atlasv1.",
   "hooks.slack.com/services/",
-])("64 KiB of %j take less than 50 ms", (part) => {
+])("64 KiB of %j take less than 50 ms of processor time", (part) => {
   const text = part.repeat(Math.ceil(SIZE / part.length)).slice(0, SIZE);
   maskSecrets(text);
   const times = [1, 2, 3].map(() => {
-    const started = performance.now();
+    const cpuMs = startCpuClock();
     maskSecrets(text);
-    return performance.now() - started;
+    return cpuMs();
   });
-  // The best of three, because other programs share the machine.
+  // The best of three: memory may be collected meanwhile.
   expect(Math.min(...times)).toBeLessThan(50);
 });

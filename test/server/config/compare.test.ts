@@ -96,35 +96,37 @@ describe("a policy in layers", () => {
   });
 });
 
+const LIMITS = ["commandTimeoutSeconds", "maxBlobBytes"] as const;
+
 describe("onlyTightens()", () => {
   test("is never true for a change that lets anything more happen", () => {
     let tightened = 0;
     fc.assert(
       fc.property(policies, policies, policies, request, (one, more, global, asked) => {
+        const was = compile(one, global);
+        const before = strictnessOf(was, asked);
         // Mostly small changes, because two random policies hardly ever only tighten.
         for (const [key, value] of Object.entries(more)) {
           const after = { ...one, [key]: Array.isArray(value) ? merge(one[key], value) : value };
-          check(one, after, global, asked);
+          check(after);
           const { [key]: _, ...less } = one;
-          check(one, less, global, asked);
+          check(less);
+        }
+
+        function check(after: Policies) {
+          const changes = compareConfigs({ policies: one }, { policies: after }, [global]);
+          if (!onlyTightens(changes)) return;
+          tightened++;
+          const is = compile(after, global);
+          const isLaxer = strictnessOf(is, asked) < before ||
+            LIMITS.some((key) => is.limits[key] > was.limits[key]);
+          // Vitest's own comparison of each would take longer than the comparison of the policies.
+          if (isLaxer) expect.fail(JSON.stringify({ before: one, after, global, asked }));
         }
       }),
       { numRuns: 600 },
     );
     expect(tightened).toBeGreaterThan(500);
-
-    function check(before: Policies, after: Policies, global: Policies, asked: Request) {
-      if (!onlyTightens(compareConfigs({ policies: before }, { policies: after }, [global]))) {
-        return;
-      }
-      tightened++;
-      const [was, is] = [compile(before, global), compile(after, global)];
-      const told = JSON.stringify({ before, after, global, asked });
-      expect(strictnessOf(is, asked), told).toBeGreaterThanOrEqual(strictnessOf(was, asked));
-      for (const key of ["commandTimeoutSeconds", "maxBlobBytes"] as const) {
-        expect(is.limits[key], told).toBeLessThanOrEqual(was.limits[key]);
-      }
-    }
   });
 
   test.each<[string, ConfigValue, ConfigValue, boolean]>([

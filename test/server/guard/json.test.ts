@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseJson } from "../../../server/guard/json.ts";
+import { startCpuClock } from "../../cpu_clock.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -53,9 +54,9 @@ test("parseJson() returns undefined for an empty body", () => {
   expect(parseJson(new Uint8Array())).toBeUndefined();
 });
 
-test("parseJson() reads 16 MB in less than 2 s", () => {
+test("parseJson() reads 16 MB in less than 2 s of processor time", () => {
   const bytes = encode(JSON.stringify({ input: { content: 'line "one"\\\n'.repeat(1_000_000) } }));
-  const started = performance.now();
+  const cpuMs = startCpuClock();
   parseJson(bytes);
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(cpuMs()).toBeLessThan(2_000);
 });

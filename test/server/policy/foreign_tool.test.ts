@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { policyTemplate } from "../../../server/policy/templates.ts";
+import { startCpuClock } from "../../cpu_clock.ts";
 import { createTestGate, type TestGate } from "../../helpers.ts";
 
 type Json = Record<string, unknown>;
@@ -156,8 +157,8 @@ describe("an input without end is bounded", () => {
     ["is all percent signs", { text: "%25".repeat(21_845) }, "allow"],
     ["is all brackets", { text: "(".repeat(65_536) }, "allow"],
   ])("%s", async (_, input, effect) => {
-    const started = performance.now();
+    const cpuMs = startCpuClock();
     expect((await ask("mcp__x__y", input)).effect).toBe(effect);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(cpuMs()).toBeLessThan(2_000);
   });
 });

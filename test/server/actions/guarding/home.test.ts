@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Guarding } from "../../../../server/actions/guarding/guarding.ts";
 import type { Restored } from "../../../../server/actions/guarding/restore.ts";
+import { startCpuClock } from "../../../cpu_clock.ts";
 import { createTestEnvironment } from "../../../helpers.ts";
 import { createTempFolder } from "../../../temp_folder.ts";
 
@@ -266,9 +267,9 @@ describe("what a host or git of the user loads", () => {
     expect(await run(() => writeFileSync(join(at, "lib/1/1.js"), "y"))).toEqual([]);
     const manifest = ".gemini/extensions/big/gemini-extension.json";
     expect(await run(() => writeFileSync(join(user, manifest), "{1}"))).toEqual([manifest]);
-    const began = performance.now();
+    const cpuMs = startCpuClock();
     for (let i = 0; i < 20; i++) await run(() => {});
-    expect((performance.now() - began) / 20).toBeLessThan(100);
+    expect(cpuMs() / 20).toBeLessThan(100);
   });
 });
 
