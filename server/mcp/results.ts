@@ -80,7 +80,7 @@ export function toResult(submitted: Submitted): CallToolResult {
   return answer({
     ...result,
     message: messageOf(action) + conflictMessage(action) + restoredMessage(result) +
-      heldChangesMessage(result) + wallsMessage(result),
+      heldChangesMessage(result) + wallsMessage(result) + tmpMessage(action),
     action_id: action.id,
     project: action.project_id,
     tool: action.tool,
@@ -246,6 +246,15 @@ function wallsMessage(result: Submitted["result"]): string {
   }. If it needs more, ` +
     "call run_command again with outside_sandbox: true and a reason; a person then decides.";
 }
+
+/** Tells that files in `/tmp` are those of the sandbox. */
+function tmpMessage({ command, decision: { sandbox }, execution }: Action): string {
+  const isRun = execution === "succeeded" || execution === "failed";
+  if (!isRun || sandbox?.engine !== "bubblewrap" || !NAMES_TMP.test(command ?? "")) return "";
+  return " /tmp is this session's own in the sandbox: file tools and other programs do not see it.";
+}
+
+const NAMES_TMP = /(^|[^\w./~-])\/tmp(\/|\b)/;
 
 const STEPS_ALLOWED =
   "Approved. Nothing was done so far: call the tool of each step now, with exactly " +

@@ -13,6 +13,7 @@ import { findUnproved, proveCommand } from "./proof_rules.ts";
 import { HEAD, isInDependencies, isProtectedName } from "./protect.ts";
 import { mayBeGate, protectGate } from "./protect_command.ts";
 import { findObstacles } from "./obstacles.ts";
+import { isOwn } from "./own_tmp.ts";
 import type { CommandRequest, EvaluationOptions, PathFacts, Surroundings } from "./request.ts";
 import type { Analysis } from "./schema.ts";
 import { analyse } from "./interpret/analyse.ts";
@@ -350,8 +351,8 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
 }
 
 /**
- * Marks the findings that a sandbox answers: it hides or protects the file, or a person opened the
- * folder around it. A certain match of an ask rule is never marked, because a person wants to be
+ * Marks the findings that a sandbox answers: it hides or protects the file, a person opened the
+ * folder around it, or the session has a folder of its own in its place. A certain match of an ask rule is never marked, because a person wants to be
  * asked. A write of a named file that does not exist yet is not marked: it cannot be protected.
  */
 function markWalled(
@@ -370,7 +371,17 @@ function markWalled(
   };
   return found.map((one) => {
     const { rule, effect, unsure, reason } = one;
-    if (rule?.list === "outside-root" && effect !== "allow" && isInOpenedFolder()) {
+    const isOutside = rule?.list === "outside-root" && effect !== "allow";
+    if (isOutside && isOwn(path, { sandbox, resolve })) {
+      const more = `${reason}, in /tmp, which is the session's own in the sandbox`;
+      return { ...one, effect: "ask", reason: more, is_walled: true, denied: one };
+    }
+    if (
+      isOutside && sandbox.folders && sandbox.engine !== "bubblewrap" && path.startsWith("/tmp/")
+    ) {
+      return { ...one, alternative: one.alternative ?? IN_TMPDIR };
+    }
+    if (isOutside && isInOpenedFolder()) {
       const more = `${reason}, in a folder that commands in the sandbox may write`;
       return { ...one, effect: "ask", reason: more, is_walled: true };
     }
@@ -385,6 +396,9 @@ function markWalled(
     return { ...one, is_walled };
   });
 }
+
+/** Without mounts, variables lead to the session's own folder. */
+const IN_TMPDIR = "Write below $TMPDIR, a folder of this session in the sandbox, or in the project";
 
 /** Whether the sandbox keeps the file at this path by its name. It keeps only parts of git's folder. */
 function isKept(path: string): boolean {

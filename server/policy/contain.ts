@@ -1,5 +1,6 @@
 import { builtin, type Finding, GIT_LINK, toDecision, UNPROVED } from "./finding.ts";
 import { meter } from "./meter.ts";
+import { ownTmp } from "./own_tmp.ts";
 import type { CompiledPolicy, Evaluation } from "./policy.ts";
 import type { EvaluationOptions } from "./request.ts";
 import { isDemanded, networkIn } from "./sandbox.ts";
@@ -29,11 +30,14 @@ export function contain(
     return { ...evaluation, decision: { ...decision, sandbox: everywhere } };
   }
   const refused = answers ? refusedBecause(policy, asks, evaluation.obstacles) : OFF;
+  const denied = asks.find((one) => one.denied)?.denied;
+  const bare = denied === undefined ? decision : toDecision(denied);
+  if (refused !== null && denied !== undefined) return { ...evaluation, decision: bare };
   if (refused !== null) {
     const held = { ...decision, sandbox: everywhere };
     return { ...evaluation, decision: held, sandbox_refused: refused };
   }
-  const outside = { ...decision, sandbox: everywhere };
+  const outside = { ...bare, sandbox: denied === undefined ? everywhere : null };
   return { ...evaluation, decision: allowed(decision, sandbox), outside };
 }
 
@@ -46,7 +50,8 @@ export function withFolders(
   if (!sandbox || mode === "off" || !answers) return options;
   const folders = [...writable, ...sandbox.opened?.writable ?? []]
     .map((folder) => options.resolve(folder.replace(/^~(?=\/)/, () => options.user_home)).real);
-  return folders.length === 0 ? options : { ...options, sandbox: { ...sandbox, folders } };
+  const is_own = ownTmp(sandbox, options);
+  return { ...options, sandbox: { ...sandbox, folders, ...is_own && { is_own } } };
 }
 
 const OFF = 'a config sets the sandbox to "off"';

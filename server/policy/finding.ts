@@ -25,6 +25,8 @@ export interface Finding {
   about?: About;
   /** It is about a file of the command, and a sandbox hides that file or lets nobody write it. */
   is_walled?: boolean;
+  /** It is a question only for a sandbox that answers it; else this denial applies. */
+  denied?: Finding;
 }
 
 /** The one file or the one program that a person is asked about. */

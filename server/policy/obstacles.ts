@@ -5,6 +5,7 @@ import { filesOf, type ListFolder } from "./interpret/globs.ts";
 import type { CommandAnalysis, Effect, Unit } from "./interpret/unit.ts";
 import { discardsWork } from "./programs/git_discards.ts";
 import { isListed } from "./listed_hosts.ts";
+import { isOwn } from "./own_tmp.ts";
 import type { CompiledPolicy } from "./policy.ts";
 import type { CommandRequest, EvaluationOptions } from "./request.ts";
 import { networkIn, reachOf } from "./sandbox.ts";
@@ -108,8 +109,8 @@ function deleting(
   const moves = new Set(
     units.filter(({ read }) => MOVES.has(read.words.slice(0, 2).join(" "))).map(({ text }) => text),
   );
-  const deleted = effects.filter(({ op, text, guessed }) =>
-    op === "delete" && !guessed && !moves.has(text)
+  const deleted = effects.filter(({ op, text, guessed, path, walked }) =>
+    op === "delete" && !guessed && !moves.has(text) && !isOwn(walked ?? path, options)
   );
   const count = deleted.reduce((sum, effect) => sum + countOf(effect, units, options), 0);
   return count > MOST_DELETED ? [`it may delete more than ${MOST_DELETED} files`] : [];

@@ -105,6 +105,10 @@ export interface Surroundings {
     opened?: OpenedWalls;
     /** The real folders outside the project that commands write in it, if it answers questions. */
     folders?: readonly string[];
+    /** The folders of other projects. */
+    projects?: readonly string[];
+    /** Whether each session has a folder of its own in the place of this path. */
+    is_own?: (path: string) => boolean;
   } | null;
   /** The text of a script in the project's task file (`npm run build`), if it exists. */
   script?: (name: string, cwd: string) => string | null;

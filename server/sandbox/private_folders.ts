@@ -1,9 +1,10 @@
 import {
-  chmodSync,
   closeSync,
   constants,
   existsSync,
   fstatSync,
+  futimesSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -22,7 +23,6 @@ import { readSmallFile } from "../runtime/small_file.ts";
 export interface PrivateFolders {
   tmp: string;
   cache: string;
-  blank: string;
 }
 
 /**
@@ -34,18 +34,19 @@ export function privateFolders(
   session_id: string,
   home: string,
 ): PrivateFolders {
-  const own = join(gate_home, "sandbox", session_id);
-  const folders = { tmp: join(own, "tmp"), cache: join(own, "cache"), blank: join(own, "blank") };
-  if (existsSync(folders.blank)) return folders;
+  const { made, ...folders } = placesOf(gate_home, session_id);
+  if (existsSync(made)) return folders;
   mkdirSync(folders.tmp, { recursive: true, mode: 0o700 });
   mkdirSync(join(folders.cache, "npm"), { recursive: true, mode: 0o700 });
   writeFileSync(join(folders.cache, "gitconfig"), identityOf(home), { mode: 0o600 });
   // The last step, so that it tells that the others were done.
-  const blank = join(own, "blank.new");
-  writeFileSync(blank, "", { mode: 0o600 });
-  chmodSync(blank, 0o000);
-  renameSync(blank, folders.blank);
+  writeFileSync(made, "", { mode: 0o600 });
   return folders;
+}
+
+function placesOf(gate_home: string, session_id: string) {
+  const own = join(gate_home, "sandbox", session_id);
+  return { tmp: join(own, "tmp"), cache: join(own, "cache"), made: join(own, "made") };
 }
 
 /** Removes what the sandboxes of all sessions but these left behind, in the background. */
@@ -88,6 +89,19 @@ const MOST_COPIED = 64 * 1024 * 1024;
 const MOST_NAMED = 20;
 const NAMED = /(?:^|[\s'"=:(<>|&;,@])\/tmp\/([^\s'"`$;|&<>()*?[\]{}\\,]+)/g;
 
+/** The first names below `/tmp` of the paths that a command line names, also of patterns. */
+export function firstsInTmp(command: string): string[] {
+  return [...new Set([...command.matchAll(FIRST)].map(([, name]) => name!))];
+}
+
+const FIRST = /(?:^|[\s'"=:(<>|&;,@])\/tmp\/+([^\s'"`$;|&<>()*?[\]{}\\,/]+)/g;
+
+/** Whether one of these names lies in the session's own `/tmp`. */
+export function liesInTmp(gate_home: string, session_id: string, names: readonly string[]) {
+  const { tmp } = placesOf(gate_home, session_id);
+  return names.some((name) => lstatSync(join(tmp, name), { throwIfNoEntry: false }) !== undefined);
+}
+
 /** The files of `/tmp` that a command line names, relative to it. */
 export function namedInTmp(command: string): string[] {
   const names = [...command.matchAll(NAMED)].map(([, name]) => name!)
@@ -98,8 +112,9 @@ export function namedInTmp(command: string): string[] {
 }
 
 /**
- * Copies a plain file of this user from a folder to the same place below another one. Follows no
- * link on either side, because agents can write there. Copies nothing if any step fails.
+ * Copies a plain file of this user from a folder to the same place below another one, unless a newer
+ * one is there. Follows no link on either side, because agents can write there. Copies nothing if any
+ * step fails.
  */
 export function copyPlainFile(name: string, from: string, to: string): void {
   const parts = name.split("/");
@@ -119,12 +134,17 @@ export function copyPlainFile(name: string, from: string, to: string): void {
     }
     const last = parts.at(-1)!;
     const file = open(at(source, last), constants.O_RDONLY | constants.O_NONBLOCK);
-    const { uid, nlink, size, mode } = fstatSync(file);
+    const { uid, nlink, size, mode, atime, mtime } = fstatSync(file);
     const isPlain = fstatSync(file).isFile() && nlink === 1 && uid === ownUid();
     if (!isPlain || size > MOST_COPIED) return;
+    const there = lstatSync(at(target, last), { throwIfNoEntry: false });
+    if (there !== undefined && there.mtime > mtime) return;
     const content = readFileSync(file);
     remove(at(target, last));
-    writeFileSync(at(target, last), content, { flag: "wx", mode: mode & 0o777 });
+    const copy = openSync(at(target, last), "wx", mode & 0o777);
+    opened.push(copy);
+    writeFileSync(copy, content);
+    futimesSync(copy, atime, mtime);
   } catch {
     // The command then sees no such file.
   } finally {

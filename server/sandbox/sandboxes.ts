@@ -11,7 +11,7 @@ import { type GitState, gitStateOf, type Planted, plantedIn } from "./git_state.
 import { type Judge, judgeOf } from "./judge.ts";
 import { KeptLanes } from "./kept_lanes.ts";
 import { Lanes } from "./lanes.ts";
-import { removePrivateFolders } from "./private_folders.ts";
+import { firstsInTmp, liesInTmp, removePrivateFolders } from "./private_folders.ts";
 import { whyNotOpenable } from "./openings.ts";
 import { copyProject, type ProjectCopy, removeCopy, whyNotCopied } from "./review/copy_project.ts";
 import { onCopy } from "./review/on_copy.ts";
@@ -311,6 +311,13 @@ export class Sandboxes {
       id,
       shadowsSince(programs, folders).map((path) => ({ path, instead: null })),
     ]));
+  }
+
+  /** Whether a command names files that lie in its session's own `/tmp`, which only the sandbox shows. */
+  async namesOwnFiles(session_id: string, command: string): Promise<boolean> {
+    const names = firstsInTmp(command);
+    return names.length > 0 && (await this.#engine())?.name === "bubblewrap" &&
+      liesInTmp(this.#gate_home, session_id, names);
   }
 
   /** Whether this command runs in the sandbox, or did and its end was not looked at. */

@@ -46,7 +46,7 @@ export const Walls = z.object({
   closed_ports: z.array(z.number().int()).default([])
     .describe("ports of this machine that no host of the list opens"),
   cwd: z.string(),
-  blank: z.string().describe("an unreadable empty file on the machine"),
+  blank: z.string().describe("the file that covers a hidden one; no command can open it"),
   limits: SandboxLimits,
 });
 export type Walls = z.infer<typeof Walls>;

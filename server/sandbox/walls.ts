@@ -53,6 +53,8 @@ export interface WallsFound {
 /** With more of them a sandbox takes too long to build: each costs more than the one before. */
 export const MAX_MOUNTS = 400;
 const MEMORY_SHARE = 0.75;
+/** No mount of a sandbox opens a device, and no program takes a device for a file with settings. */
+const BLANK = "/dev/null";
 
 /**
  * Computes the walls of a command from the policy and the disk. @throws UnbuildableError if they cannot
@@ -119,7 +121,7 @@ export async function wallsOf(input: WallsInput): Promise<WallsFound> {
           .filter((path) => path !== user_home && path !== "/"),
       ],
       cwd,
-      blank: own.blank,
+      blank: BLANK,
       limits: {
         processes: 1_024,
         memory_bytes: Math.floor(totalmem() * MEMORY_SHARE),

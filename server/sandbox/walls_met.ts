@@ -14,6 +14,11 @@ const SIGNS: { sign: RegExp; says: (about: string) => string }[] = [
     says: (about) => `${about} is hidden, or the sandbox does not allow the call`,
   },
   {
+    // A hidden file is a device to git.
+    sign: /can only add regular files|unsupported file type/,
+    says: (about) => `${about} is hidden`,
+  },
+  {
     sign: /Read-only file system|\bEROFS\b/i,
     says: (about) => `${about} is read-only in the sandbox`,
   },
@@ -39,6 +44,9 @@ const SIGNS: { sign: RegExp; says: (about: string) => string }[] = [
   },
 ];
 
+/** A line of an error that Node prints with its fields; the message above it tells more. */
+const CODE = /^\s*code: 'E[A-Z]+',?$/;
+
 const MAX_LINES = 2_000;
 const MAX_MET = 5;
 
@@ -49,7 +57,7 @@ const MAX_MET = 5;
 export function wallsMet(output: string, writable: readonly string[]): string[] {
   const met = new Set<string>();
   for (const line of output.split("\n", MAX_LINES)) {
-    const found = SIGNS.find(({ sign }) => sign.test(line));
+    const found = CODE.test(line) ? undefined : SIGNS.find(({ sign }) => sign.test(line));
     if (found) met.add(found.says(aboutOf(line)));
     else {
       const absent = absentIn(line, writable);

@@ -29,7 +29,8 @@ type Runner = Pick<Lane, "process">;
 
 /**
  * The side on which a claimed command runs, entered under this key. A proved command runs in the
- * sandbox too while another one does, and if git would run programs of the project. @throws GateError `conflict` if it cannot start yet
+ * sandbox too while another one does, if git would run programs of the project, and if it names files
+ * of the session's own `/tmp`. @throws GateError `conflict` if it cannot start yet
  */
 export async function enterSide(
   services: ActionServices,
@@ -52,9 +53,19 @@ export async function outsideOf(
   const { decision, decided_by } = row;
   if (decision.sandbox) return "behind";
   if (decided_by !== "policy" || isRemembered(decision)) return null;
-  if (await runsCodeOfProject(services, row)) return "behind";
+  if (await runsCodeOfProject(services, row) || await namesOwnFiles(services, row)) return "behind";
   const lane = await laneOf(services, row);
   return services.sandboxes.lanes.outside(key, lane) ? "outside" : "behind";
+}
+
+/** Whether the command names files in `/tmp` that commands of its session made in the sandbox. */
+async function namesOwnFiles(
+  { config, sandboxes }: ActionServices,
+  { session_id, command }: ActionRow,
+): Promise<boolean> {
+  const { compiled, around } = await config.inForce();
+  if (command === null || !around.sandbox || compiled.sandbox.mode === "off") return false;
+  return await sandboxes.namesOwnFiles(session_id, command);
 }
 
 /** Programs that run what a project has installed; a rule may allow that by its name. */

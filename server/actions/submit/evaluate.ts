@@ -73,7 +73,8 @@ export async function evaluateAction(
   const opened = engine && requester?.session_id
     ? await services.openings?.ofSession(requester.session_id)
     : undefined;
-  const sandbox = engine && { ...engine, ...opened && { opened } };
+  const projects = engine && await services.neighbours?.roots();
+  const sandbox = engine && { ...engine, ...opened && { opened }, ...projects && { projects } };
   const options = withFolders(compiled, { ...around, requester, sandbox });
   const call = { input, raw, is_quiet, folder };
   const own = await settled(around, () => {

@@ -94,7 +94,7 @@ async function record(
     case "allow": {
       await requireQuota(context, row, evaluation);
       // A person may have remembered that it runs outside the sandbox.
-      const bare = evaluation.outside === null ? null : withoutSandbox(evaluation);
+      const bare = evaluation.outside?.effect === "ask" ? withoutSandbox(evaluation) : null;
       const granted = bare !== null && await findUse(services, row, bare)
         ? await useGrant(context, { row, contents, caller }, bare)
         : null;

@@ -58,6 +58,9 @@ const PROCESSES = setOf(
     "strace ltrace gdb lldb dmesg w who",
 );
 
+/** A job of the shell, or the signal that it gets. */
+const JOB = /^(%[\w%+-]*|-[A-Z0-9]+)$/;
+
 /** Programs that act as another user, or change what only the administrator may change. */
 const PRIVILEGE = setOf(
   "sudo su doas pkexec run0 runuser setpriv sg newgrp chroot nsenter unshare mount umount swapon " +
@@ -175,6 +178,8 @@ export function needOf(argv: readonly string[]): Need | null {
   const [program = "", ...args] = argv;
   const name = nameOf(program);
   if (PRIVILEGE.has(name)) return { kind: "privilege", about: name, hosts: [] };
+  // A job is a process of this command.
+  if (name === "kill" && args.length > 0 && args.every((word) => JOB.test(word))) return null;
   if (PROCESSES.has(name)) return { kind: "processes", about: name, hosts: [] };
   if (args.some((word) => ONLY_TELLS.test(word))) return null;
   const module = moduleOf(name, args);

@@ -56,6 +56,8 @@ describe("under balanced, with an engine", () => {
     "frob -C . -format sarif ./...",
     "git remote -v",
     "npm run dev & sleep 3; curl http://localhost:5173/",
+    "npm run dev & sleep 3; curl http://localhost:5173/; kill %1",
+    "npm run dev & sleep 3; kill -TERM %% %2",
     "claude --help",
     'git commit -m "$(cat note)"',
     'for f in *.yaml; do echo "$f: $(grep x "$f")"; done',
@@ -496,6 +498,7 @@ describe("on every command of the corpora", () => {
         JSON.parse(line).command as string
       ),
   ];
+  const OWN_TMP = /^"\/tmp\/[^"]+" is outside the project$/;
   const STRICTNESS: Record<Effect, number> = { allow: 0, ask: 1, deny: 2 };
 
   test.each(["strict", "balanced", "permissive"] as const)(
@@ -515,8 +518,9 @@ describe("on every command of the corpora", () => {
           expect(sandbox_refused === null).toBe(before.effect !== "ask");
           continue;
         }
-        // Only a question becomes an answer.
-        expect([before.effect, decision.effect]).toEqual(["ask", "allow"]);
+        // Only a question becomes an answer, or a denial of a file in /tmp.
+        const effect = OWN_TMP.test(before.reason) ? "deny" : "ask";
+        expect([before.effect, decision.effect]).toEqual([effect, "allow"]);
         expect(outside).toEqual(before);
       }
     },
@@ -556,6 +560,7 @@ describe("on every command of the corpora", () => {
         const plain = compile({ ...given, sandbox: { mode: "off" } });
         const [before, after] = [judge(command, plain).decision, judge(command, policy).decision];
         if (before.effect === "deny") {
+          if (OWN_TMP.test(before.reason) && after.sandbox) return;
           expect(after).toEqual(before);
           return;
         }
@@ -569,5 +574,68 @@ describe("on every command of the corpora", () => {
       }),
       { numRuns: 600 },
     );
+  });
+});
+
+describe("in /tmp, which is the session's own under bubblewrap", () => {
+  const LINK = "/tmp/link";
+  const around = (sandbox: EvaluationOptions["sandbox"]): Partial<EvaluationOptions> => ({
+    sandbox,
+    list: () => [],
+    resolve: (path) => {
+      const isLink = path === LINK || path.startsWith(`${LINK}/`);
+      return { lexical: path, real: isLink ? `/srv${path.slice(LINK.length)}` : path };
+    },
+  });
+  const bubblewrap = (projects: string[] = []) => around({ engine: "bubblewrap", projects });
+
+  test.each([
+    "echo x > /tmp/out.txt",
+    "npm test > /tmp/test.log 2>&1; tail -5 /tmp/test.log",
+    "mkdir -p /tmp/work && cp -r src /tmp/work/ && tar czf /tmp/work.tgz src",
+    "cat > /tmp/script.py <<'X'\nprint(1)\nX",
+    "rm -rf /tmp/work",
+    "git worktree add /tmp/side",
+    "mv a.txt /tmp/a.txt",
+  ])("%s runs in the sandbox", (command) => {
+    expect(verdict(command, BALANCED, bubblewrap())).toBe("sandbox");
+  });
+
+  test.each([
+    ["a link out of it", "echo x > /tmp/link/out.txt", []],
+    ["a path that leaves it", "echo x > /tmp/../srv/out.txt", []],
+    ["the folder itself", "rm -rf /tmp", []],
+    ["a folder of its own name elsewhere", "echo x > /srv/tmp/x", []],
+    ["beside it", "echo x > /tmp2/x", []],
+    ["another project", "echo x > /tmp/other/x", ["/tmp/other/project"]],
+  ])("%s stays denied", (_, command, projects) => {
+    expect(verdict(command, BALANCED, bubblewrap(projects))).toBe("deny");
+  });
+
+  test.each<[string, Policies, string]>([
+    ["a blocked name", { blockedPaths: ["/tmp/secret/**"] }, "deny"],
+    ["a path to ask about", { askPaths: ["/tmp/secret/**"] }, "ask"],
+  ])("a rule about %s counts", (_, more, effect) => {
+    const policy = compile({ ...policyTemplate("balanced"), ...more });
+    expect(verdict("echo x > /tmp/secret/a", policy, bubblewrap())).toBe(effect);
+  });
+
+  test("with a question that no sandbox answers, and for a run outside, it stays denied", () => {
+    const both = judge("echo x > /tmp/a && npm publish", BALANCED, bubblewrap());
+    expect(both.decision).toMatchObject({ effect: "deny", sandbox: null });
+    expect(judge("echo x > /tmp/a", BALANCED, bubblewrap()).outside)
+      .toMatchObject({ effect: "deny", reason: '"/tmp/a" is outside the project' });
+  });
+
+  test("without such a sandbox it is denied, and other engines tell of $TMPDIR", () => {
+    const denied = (sandbox: EvaluationOptions["sandbox"], policy = BALANCED) => {
+      const { effect, alternative } = judge("echo x > /tmp/a", policy, around(sandbox)).decision;
+      return `${effect} ${alternative}`;
+    };
+    const off = compile({ ...policyTemplate("balanced"), sandbox: { mode: "off" } });
+    expect(denied(null)).toBe("deny null");
+    expect(denied({ engine: "bubblewrap" }, off)).toBe("deny null");
+    expect(denied({ engine: "landlock" })).toMatch(/^deny Write below \$TMPDIR, /);
+    expect(denied({ engine: "landlock" }, off)).toBe("deny null");
   });
 });

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
@@ -230,6 +231,39 @@ describe.runIf(ENGINE !== null)("over MCP, with an engine", () => {
     expect(existsSync(planted)).toBe(false);
     writeFileSync(join(gate.root, "src/go"), "");
     expect(await planting).toMatchObject({ execution: "succeeded" });
+  });
+
+  test("what a command writes to /tmp is its session's own, and later commands see it", async () => {
+    const gate = await createTestGate(sandboxed);
+    const run = await connect(gate);
+    const path = `/tmp/gate-own-${crypto.randomUUID()}`;
+    try {
+      const written = await run(`echo one > ${path}`, { wait_ms: 15_000 });
+      expect(written).toMatchObject({ execution: "succeeded", decision: { effect: "allow" } });
+      expect(written.message).toContain("/tmp is this session's own in the sandbox");
+      expect(existsSync(path)).toBe(false);
+      // The text of both proves them harmless, so else they would run outside.
+      for (const command of [`cat ${path}`, `cat ${path}*`]) {
+        const read = await run(command, { wait_ms: 15_000 });
+        expect(read).toMatchObject({
+          output: "one\n",
+          decision: { sandbox: { network: "loopback" } },
+        });
+      }
+      const other = await (await connect(gate))(`cat ${path}`, { wait_ms: 15_000 });
+      expect(other).toMatchObject({ execution: "failed", decision: { sandbox: null } });
+      // The newer one of two files counts.
+      writeFileSync(path, "older\n");
+      utimesSync(path, 1, 1);
+      expect(await run(`cat ${path}`, { wait_ms: 15_000 })).toMatchObject({ output: "one\n" });
+      writeFileSync(path, "newer\n");
+      utimesSync(path, 4_000_000_000, 4_000_000_000);
+      expect(await run(`cat ${path}`, { wait_ms: 15_000 })).toMatchObject({ output: "newer\n" });
+      expect((await run(`rm ${path} && npm publish`)).status).toBe("blocked");
+      expect(readFileSync(path, "utf8")).toBe("newer\n");
+    } finally {
+      rmSync(path, { force: true });
+    }
   });
 
   test("packages of the project that a rule allows by name run in the sandbox", async () => {

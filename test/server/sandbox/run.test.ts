@@ -56,6 +56,36 @@ describe.runIf(ENGINE !== null)("a command in the sandbox", () => {
     expect(output).toContain("Device or resource busy");
   });
 
+  test("a program that looks for a file with settings finds none in a hidden one", async () => {
+    const { run } = createStage(FILES);
+    const { output } = await run(
+      "test -f .env || echo none; echo x > .env; dd if=.env; " +
+        "grep -rs main .; git init -q . && git add src kept && git commit -qm one && git ls-files; " +
+        "git add -A; node -e \"console.log(fs.statSync('.env').isFile())\"",
+    );
+    expect(output).toMatch(/^none\n/);
+    expect(output.match(/\.env'?: Permission denied/g)).toHaveLength(2);
+    expect(output).toContain("./src/main.txt:main\nkept/one.sql\nsrc/main.txt\n");
+    expect(output).toContain("can only add regular files");
+    expect(output).toMatch(/false\n$/);
+  });
+
+  test("a hidden file that git knows is never committed as changed or deleted", async () => {
+    const { run, root } = createStage(FILES);
+    const git = (...args: string[]) => execFileSync("git", ["-C", root, ...args]).toString();
+    git("init", "-q");
+    git("add", "--force", ".env", "src");
+    git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "one");
+    const { output } = await run(
+      "echo more >> src/main.txt; git commit -qam two; git add -A; git commit -qm three; " +
+        "git stash; git checkout -- .; echo again >> src/main.txt; git add src; git commit -qm four; " +
+        "git log --format=%s",
+    );
+    expect(output).toMatch(/\nfour\none\n$/);
+    expect(git("show", "HEAD:.env")).toBe("SECRET=project\n");
+    expect(readFileSync(join(root, ".env"), "utf8")).toBe("SECRET=project\n");
+  });
+
   test("keeps its temporary files for the session, and only there", async () => {
     const { run } = createStage(FILES);
     const name = `gate-private-${crypto.randomUUID()}`;

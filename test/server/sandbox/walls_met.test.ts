@@ -5,6 +5,7 @@ test.each([
   ["cat: .env: Permission denied", '".env" is hidden'],
   ["PermissionError: [Errno 13] Permission denied: '.env'", '".env" is hidden'],
   ["Error: EACCES: permission denied, open '/home/u/p/.env'", '"/home/u/p/.env" is hidden'],
+  ["error: .env: can only add regular files, symbolic links", '".env" is hidden'],
   ["bash: kept/a.sql: Read-only file system", "is read-only in the sandbox"],
   ["mv: cannot move 'api' to 'b': Device or resource busy", '"api" holds a file'],
   ["curl: (6) Could not resolve host: example.com", '"example.com" is out of reach'],
@@ -15,6 +16,13 @@ test.each([
   ["connect ECONNREFUSED 127.0.0.1:5432", "a network of its own"],
 ])("%j", (line, expected) => {
   expect(wallsMet(`before\n${line}\nafter\n`, [])).toEqual([expect.stringContaining(expected)]);
+});
+
+test("an error that Node prints with its fields names its wall once", () => {
+  const output =
+    "Error: EACCES: permission denied, open '/p/.env'\n    at open (node:fs:573:18) {\n" +
+    "  errno: -13,\n  code: 'EACCES',\n  syscall: 'open',\n  path: '/p/.env'\n}\n";
+  expect(wallsMet(output, [])).toEqual([expect.stringContaining('"/p/.env" is hidden')]);
 });
 
 test("an ordinary failure names no wall, and many lines few", () => {
