@@ -5,6 +5,7 @@ import { ProblemError } from "../client.ts";
 import { Effect } from "../policy/schema.ts";
 import { HubProject } from "../projects/schema.ts";
 import { GateError } from "../errors.ts";
+import { tellOwnTmp } from "../shown/own_tmp.ts";
 import { LostError } from "./daemon_link.ts";
 import type { CallToolResult } from "./sdk.ts";
 
@@ -250,11 +251,9 @@ function wallsMessage(result: Submitted["result"]): string {
 /** Tells that files in `/tmp` are those of the sandbox. */
 function tmpMessage({ command, decision: { sandbox }, execution }: Action): string {
   const isRun = execution === "succeeded" || execution === "failed";
-  if (!isRun || sandbox?.engine !== "bubblewrap" || !NAMES_TMP.test(command ?? "")) return "";
-  return " /tmp is this session's own in the sandbox: file tools and other programs do not see it.";
+  const told = isRun && sandbox ? tellOwnTmp(command ?? "", sandbox.engine) : null;
+  return told === null ? "" : ` ${told}.`;
 }
-
-const NAMES_TMP = /(^|[^\w./~-])\/tmp(\/|\b)/;
 
 const STEPS_ALLOWED =
   "Approved. Nothing was done so far: call the tool of each step now, with exactly " +

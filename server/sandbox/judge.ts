@@ -28,8 +28,9 @@ export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
     for (const { index, roots } of layers) {
       meter.reset();
       const names = namePath(path, roots, around.user_home);
-      for (const { effect, compiled } of index.candidates([names])) {
+      for (const { effect, compiled, rule } of index.candidates([names])) {
         if (effect === "allow" || (effect === "ask" && fate !== null)) continue;
+        if (PUBLIC.test(path) && !rule.pattern.includes("/")) continue;
         if (matchPath(compiled, names, true) === "no") continue;
         if (effect === "deny") return "hidden";
         fate = "read_only";
@@ -38,6 +39,12 @@ export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
     return fate ?? (isProtected(path) || isOwnLoaded(path) ? "read_only" : null);
   };
 }
+
+/**
+ * The certificates of the public authorities in a Python environment, which are no secret and without
+ * which `pip` reaches nothing. A rule about names, such as `*.pem`, does not mean them.
+ */
+const PUBLIC = /\/(site|dist)-packages\/([^/]+\/)*certifi\/cacert\.pem$/;
 
 /** Whether a program of a person loads the file by itself, and it is no file of a dependency. */
 function isOwnLoaded(path: string): boolean {

@@ -13,6 +13,7 @@ import { KeptLanes } from "./kept_lanes.ts";
 import { Lanes } from "./lanes.ts";
 import { firstsInTmp, liesInTmp, removePrivateFolders } from "./private_folders.ts";
 import { whyNotOpenable } from "./openings.ts";
+import { isOfOwnTree } from "./own_worktrees.ts";
 import { copyProject, type ProjectCopy, removeCopy, whyNotCopied } from "./review/copy_project.ts";
 import { onCopy } from "./review/on_copy.ts";
 import { type Before, RunningCommands } from "./running.ts";
@@ -264,7 +265,8 @@ export class Sandboxes {
     const paths = [...found.filter(({ is_whole }) => !is_whole), ...partsBeside(few)]
       .map(({ path }) => path)
       .filter((path) => !before.paths.has(path) && !foldersBefore.has(path))
-      .filter((path) => !before.whole.some((one) => isWithin(path, one)));
+      .filter((path) => !before.whole.some((one) => isWithin(path, one)))
+      .filter((path) => !isOfOwnTree(path, [...before.git.keys()]));
     const shadows = shadowsSince(before.programs, before.folders);
     const appeared = [...new Set([...paths, ...shadows])]
       .map((path): Planted => ({ path, instead: null }));

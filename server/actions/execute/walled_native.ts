@@ -4,6 +4,7 @@ import type { Sandbox } from "../../policy/schema.ts";
 import { identify } from "../../runtime/processes.ts";
 import type { Walls } from "../../sandbox/schema.ts";
 import { closedHosts, wallsMet } from "../../sandbox/walls_met.ts";
+import { tellOwnTmp } from "../../shown/own_tmp.ts";
 import { type ActionContext, type ActionServices, loadAction, notPossible } from "../context.ts";
 import { heldBackOf } from "../held_changes/held_back.ts";
 import { tellHeldBack } from "../held_changes/tell.ts";
@@ -100,9 +101,11 @@ export async function endWalled(
     asked_hosts: result.asked_hosts,
   });
   const told = held?.fields.plan?.held_back;
+  const tmp = tellOwnTmp(row.command ?? "", sandbox.engine);
   return [
     ...told ? [tellHeldBack(told)] : [],
     ...closedHosts(result.asked_hosts),
     ...failed ? wallsMet(output, sandbox.writable) : [],
+    ...tmp === null ? [] : [tmp],
   ];
 }

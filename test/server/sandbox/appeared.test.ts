@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { SandboxEngine } from "../../../server/environment.ts";
 import { type Before, RunningCommands } from "../../../server/sandbox/running.ts";
 import { longestRun, Sandboxes } from "../../../server/sandbox/sandboxes.ts";
@@ -230,4 +230,56 @@ test("the given clock decides when a command can run no more", () => {
   const hours = (count: number) => () => at + count * 3_600_000;
   expect(new RunningCommands(gate_home, hours(24)).find("one")).not.toBeNull();
   expect(new RunningCommands(gate_home, hours(26)).find("one")).toBeNull();
+});
+
+describe("a working tree of the repository", () => {
+  const OWN = `${GIT}/worktrees/side`;
+  const PROJECT = "home/user/project";
+  const tree = (stage: ReturnType<typeof createStage>, { at = OWN, common = "../..\n" } = {}) => {
+    const own = join(stage.base, at);
+    stage.write(`${PROJECT}/side/.git`, `gitdir: ${own}\n`);
+    stage.write(`${at}/HEAD`, "ref: refs/heads/side\n");
+    stage.write(`${at}/gitdir`, `${stage.root}/side/.git\n`);
+    stage.write(`${at}/commondir`, common);
+  };
+
+  test("stays, because git takes settings and hooks from the repository", async () => {
+    expect(await appearedBy({}, (stage) => tree(stage))).toEqual([]);
+  });
+
+  test.each<[string, string[], (stage: ReturnType<typeof createStage>) => void]>([
+    [
+      "that shares another folder",
+      ["../side/.git", "worktrees/side/commondir"],
+      (stage) => tree(stage, { common: "../../../other\n" }),
+    ],
+    [
+      "of a folder that the command made",
+      ["../side/.git", "../other/worktrees/side/commondir"],
+      (stage) => tree(stage, { at: `${PROJECT}/other/worktrees/side` }),
+    ],
+    ["behind a link", [
+      "../side/.git",
+      "../other/commondir",
+      "worktrees/side",
+      "worktrees/side/commondir",
+    ], (stage) => {
+      tree(stage, { at: `${PROJECT}/other` });
+      mkdirSync(join(stage.root, ".git/worktrees"));
+      symlinkSync("../../other", join(stage.root, ".git/worktrees/side"));
+      stage.write(`${PROJECT}/side/.git`, `gitdir: ${join(stage.base, OWN)}\n`);
+    }],
+    ["with settings of its own", ["worktrees/side/config.worktree"], (stage) => {
+      tree(stage);
+      stage.write(`${OWN}/config.worktree`, "[core]\n");
+    }],
+    ["whose file is a link", ["../side/.git"], (stage) => {
+      tree(stage);
+      rmSync(join(stage.root, "side/.git"));
+      stage.write(`${PROJECT}/named`, `gitdir: ${join(stage.base, OWN)}\n`);
+      symlinkSync("../named", join(stage.root, "side/.git"));
+    }],
+  ])("%s is moved away", async (_, expected, change) => {
+    expect((await appearedBy({}, change)).toSorted()).toEqual(expected.toSorted());
+  });
 });

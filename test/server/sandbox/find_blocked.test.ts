@@ -41,6 +41,23 @@ test("blocked, kept and guarded files are found, also inside git's folders", asy
   ]);
 });
 
+test("the public certificates of a Python environment are hidden only by a rule about their place", async () => {
+  const packages = "home/user/project/.venv/lib/python3.11/site-packages";
+  const files = {
+    [`${packages}/pip/_vendor/certifi/cacert.pem`]: "",
+    [`${packages}/certifi/key.pem`]: "",
+    [`${packages}/x/cacert.pem`]: "",
+    "home/user/project/certifi/cacert.pem": "",
+  };
+  const below = ".venv/lib/python3.11/site-packages";
+  expect(await paths(createStage(files, { blockedPaths: ["*.pem"] }))).toEqual([
+    `hidden ${below}/certifi/key.pem`,
+    `hidden ${below}/x/cacert.pem`,
+    "hidden certifi/cacert.pem",
+  ]);
+  expect(await paths(createStage(files, { blockedPaths: [".venv/**/*.pem"] }))).toHaveLength(3);
+});
+
 test("each change of a folder is seen, also right after the look before", async () => {
   const stage = createStage({ "home/user/project/a/b/c.txt": "" });
   for (let round = 0; round < 20; round++) {
