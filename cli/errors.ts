@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { ProblemError } from "../server/client.ts";
 import { GateError, reasonOfCode } from "../server/errors.ts";
+import { ExplainedError } from "../server/proof/explained_error.ts";
 import { NotSigned } from "../server/proof/not_signed.ts";
 
 /** Exit codes; `gate scenario` and `gate hook` also exit with 2. */
@@ -45,10 +46,15 @@ export function failureOf(error: unknown): Required<Failure> {
 /** The message of any error, and the next command to type if there is one. */
 export function explain(error: unknown): { message: string; next: string | null } {
   if (error instanceof CliError) return { message: error.message, next: error.next };
-  if (error instanceof ProblemError) return explainCode(error.problem.code, error.problem.detail);
-  if (error instanceof GateError) return explainCode(error.code, error.message);
-  if (error instanceof NotSigned) {
-    return { message: error.message, next: error.is_foreign ? "gate doctor" : null };
+  if (error instanceof ProblemError) {
+    return explainProblem({ ...error.problem, message: error.problem.detail });
+  }
+  if (error instanceof GateError) {
+    return explainProblem({ ...error.fields, code: error.code, message: error.message });
+  }
+  if (error instanceof ExplainedError) {
+    const isForeign = error instanceof NotSigned && error.is_foreign;
+    return { message: error.message, next: isForeign ? "gate doctor" : null };
   }
   const { code, path, message } = error as NodeJS.ErrnoException;
   if (code && LOST.has(code)) {
@@ -80,41 +86,46 @@ export function reasonOf(error: unknown): string {
   return reason === code || code === undefined ? message : reason;
 }
 
-/** A message that ends with one command to run gives it as the next step, on a line of its own. */
-function explainCode(code: string, message: string): { message: string; next: string | null } {
-  const [, cause, next] = LAST_STEP.exec(message) ?? [];
-  if (cause && next) return { message: cause, next };
-  return { message, next: nextStep(code, message) };
+/** What a problem document and an error of gate say about the next step. */
+interface Told {
+  code: string;
+  message: string;
+  summary?: unknown;
+  next?: unknown;
+  action_id?: unknown;
+  grant_id?: unknown;
+  /** The kind of the record that does not exist. */
+  unknown?: unknown;
 }
 
-const LAST_STEP =
-  /^([\s\S]+); (?:(?:run:?|see) (?=gate |chmod )|(?=correct |set GATE_HOME ))([^;]+)$/;
-
-/** The next command to type, with the action's id; null if the message already names one. */
-function nextStep(code: string, message: string): string | null {
-  if (
-    /\bgate [a-z]|; (?:run|move it away|make room|make it|check)\b/
-      .test(message)
-  ) {
-    return null;
-  }
-  if (OF_RECORDS.has(code)) {
-    const kind = /\b(action|grant|session) "/.exec(message)?.[1];
-    if (kind !== "action") return kind ? `gate ${kind} list` : null;
-  }
-  const id = /\baction "([0-9a-f-]{36})"/.exec(message)?.[1];
-  return NEXT_STEPS[code]?.replace("<id>", id ?? "<id>") ?? null;
+/** A problem that names its next step gives it on a line of its own; others by their code. */
+function explainProblem({ message, ...told }: Told): { message: string; next: string | null } {
+  const { summary, next } = told;
+  if (typeof summary === "string" && typeof next === "string") return { message: summary, next };
+  return { message, next: nextStep(told) };
 }
 
-// For these codes the next step depends on the record that the message names.
-const OF_RECORDS = new Set(["not_found", "conflict"]);
+/** The next command to type, for a problem that names none; null if none helps. */
+function nextStep({ code, action_id, grant_id, unknown }: Omit<Told, "message">): string | null {
+  if (code === "not_found") return LISTS.get(String(unknown)) ?? null;
+  if (code === "conflict" && grant_id) return LISTS.get("grant")!;
+  if (typeof action_id === "string") return OF_ACTION[code]?.(action_id) ?? null;
+  return NEXT_STEPS[code] ?? null;
+}
+
+/** The commands that list the records of a kind. */
+const LISTS = new Map([
+  ["action", "gate log"],
+  ["grant", "gate grant list"],
+  ["session", "gate session list"],
+]);
+
+const OF_ACTION: Record<string, (id: string) => string> = {
+  conflict: (id) => `gate show ${id}`,
+  digest_mismatch: (id) => `gate show ${id}, then approve or reject what it shows now`,
+};
 
 const NEXT_STEPS: Record<string, string> = {
   project_required: "gate project list, then the same command with --project <id>",
-  unauthorized: "gate daemon restart",
-  not_found: "gate log",
-  conflict: "gate show <id>",
-  digest_mismatch: "gate show <id>, then approve or reject what it shows now",
   unavailable: "gate daemon status",
-  internal: "gate daemon logs",
 };

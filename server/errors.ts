@@ -24,19 +24,32 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** The body of every error answer (RFC 9457), with the error `code`. */
+/**
+ * The body of every error answer (RFC 9457), with the error `code`. Where `next` is the command to
+ * type or the thing to do, `summary` is the `detail` without it.
+ */
 export const Problem = z.looseObject({
   type: z.string(),
   title: z.string(),
   status: z.number().int(),
   detail: z.string(),
   code: z.string(),
+  summary: z.string().optional(),
+  next: z.string().optional(),
 });
 export type Problem = z.infer<typeof Problem>;
 
+interface ErrorOptions {
+  cause?: unknown;
+  fields?: Record<string, unknown>;
+  /** A command to type, or the thing to do. */
+  next?: string;
+}
+
 /**
  * The only error that the gate throws on purpose. The caller sees its message, so the message
- * names the cause and the next step. The problem document includes `fields`.
+ * names the cause and the next step: `next` is the step's part of it. The problem document includes
+ * `fields`, and `next` by itself.
  */
 export class GateError extends Error {
   readonly code: ErrorCode;
@@ -45,12 +58,12 @@ export class GateError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; fields?: Record<string, unknown> } = {},
+    { cause, fields = {}, next }: ErrorOptions = {},
   ) {
-    super(message, { cause: options.cause });
+    super(next === undefined ? message : `${message}; ${sentenceOf(next)}`, { cause });
     this.name = "GateError";
     this.code = code;
-    this.fields = options.fields ?? {};
+    this.fields = next === undefined ? fields : { ...fields, summary: message, next };
   }
 
   /** The HTTP status of this error. */
@@ -88,6 +101,10 @@ const REASONS: Record<string, string> = {
 /** Why the operating system refused a file, by its error code; the code itself if it is rare. */
 export function reasonOfCode(code = "unknown error"): string {
   return REASONS[code] ?? code;
+}
+
+function sentenceOf(next: string): string {
+  return /^(gate|chmod) /.test(next) ? `run ${next}` : next;
 }
 
 function titleOf(code: ErrorCode): string {

@@ -128,13 +128,15 @@ function refuseOpenGate(home: string, port: number): void {
   if (port === DEFAULT_PORT) {
     throw new GateError(
       "invalid",
-      `Cannot run without credentials on port ${DEFAULT_PORT}; set GATE_PORT to another port`,
+      `Cannot run without credentials on port ${DEFAULT_PORT}`,
+      { next: "set GATE_PORT to another port" },
     );
   }
   if (home === join(homedir(), ".gate")) {
     throw new GateError(
       "invalid",
-      "Cannot run without credentials on the default home; set GATE_HOME to a throw-away folder",
+      "Cannot run without credentials on the default home",
+      { next: "set GATE_HOME to a throw-away folder" },
     );
   }
 }

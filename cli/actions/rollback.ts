@@ -10,6 +10,17 @@ import { count, say } from "../terminal/output.ts";
 /** The limit for diff lines; the dashboard shows all of them. */
 const MOST_LINES = 120;
 
+/** The members of a problem about later changes of the files. */
+interface LaterChanges {
+  /** The values of `on_conflict` that roll back nevertheless. */
+  ways?: string[];
+  diff?: string | null;
+  /** Of a session, with the action of each. */
+  conflicts?: { action_id?: string; diff?: string | null }[];
+  /** Actions outside of the selection that changed the same files later. */
+  dependents?: unknown[];
+}
+
 /**
  * Prints the later changes that block a rollback, and returns its error with the option
  * `--on-conflict` in place of the API's field. Returns every other error unchanged.
@@ -17,14 +28,16 @@ const MOST_LINES = 120;
  */
 export function rollbackError(io: Io, error: unknown, command: string): unknown {
   if (!(error instanceof ProblemError)) return error;
-  const { detail, diff, conflicts } = error.problem;
-  const ways = /on_conflict ("\w+"(?: or "\w+")?)/.exec(detail)?.[1]?.replaceAll('"', "");
-  if (ways === undefined) return error;
-  showDiffs(io, [diff, ...Array.isArray(conflicts) ? conflicts.map(({ diff }) => diff) : []]);
-  const typed = detail.replace(/on_conflict "\w+"(?: or "\w+")?/, `--on-conflict ${ways}`);
-  return new CliError(typed, {
-    next: `${command} --dry-run --on-conflict ${/^\w+/.exec(ways)![0]}`,
-  });
+  const { ways, diff, conflicts = [], dependents } = error.problem as LaterChanges;
+  if (!ways) return error;
+  showDiffs(io, [diff, ...conflicts.map(({ diff }) => diff)]);
+  const step = dependents ? "roll it back too, or use" : "look at the diff, then use";
+  const ofSession = conflicts.some(({ action_id }) => action_id !== undefined);
+  const end = ofSession ? "; nothing was touched" : "";
+  return new CliError(
+    `${error.problem.summary}; ${step} --on-conflict ${ways.join(" or ")}${end}`,
+    { next: `${command} --dry-run --on-conflict ${ways[0]}` },
+  );
 }
 
 function showDiffs(io: Io, diffs: unknown[]): void {

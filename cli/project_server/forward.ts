@@ -131,9 +131,7 @@ function toGateError(error: unknown): GateError {
   if (error instanceof GateError) return error;
   return new GateError(
     "unavailable",
-    "Cannot reach the daemon: it has ended; run gate daemon start",
-    {
-      cause: error,
-    },
+    "Cannot reach the daemon: it has ended",
+    { cause: error, next: "gate daemon start" },
   );
 }

@@ -157,10 +157,11 @@ export function unknownAction(id: string): GateError {
 }
 
 /** The error for a verb that the action's current state excludes. Its fields show that state. */
-export function notPossible(row: ActionRow, verb: string, why: string): GateError {
+export function notPossible(row: ActionRow, verb: string, why: string, next?: string): GateError {
   const { id, status, execution, decided_by, digest } = row;
   return new GateError("conflict", `Cannot ${verb} action "${id}": ${why}`, {
-    fields: { current_status: status, execution, decided_by, digest },
+    fields: { action_id: id, why, current_status: status, execution, decided_by, digest },
+    next,
   });
 }
 
@@ -171,7 +172,7 @@ export function requireDigest(row: ActionRow, verb: string, expected: string | u
   const message = `Cannot ${verb} action "${id}": its plan is not the one that was shown; ` +
     "look at it again";
   throw new GateError("digest_mismatch", message, {
-    fields: { expected_digest: expected, digest },
+    fields: { action_id: id, expected_digest: expected, digest },
   });
 }
 

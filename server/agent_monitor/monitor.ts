@@ -160,7 +160,8 @@ export class AgentMonitor {
     if (query.project !== undefined && !roots.some(({ id }) => id === query.project)) {
       throw new GateError(
         "not_found",
-        `Cannot find project "${query.project}": it is not registered; see gate project list`,
+        `Cannot find project "${query.project}": it is not registered`,
+        { next: "gate project list" },
       );
     }
     const isBound = query.project !== undefined || query.cwd !== undefined;
@@ -188,7 +189,8 @@ export class AgentMonitor {
     if (found) return found;
     throw new GateError(
       "not_found",
-      `Cannot find the agent session "${id}": it has ended or never was; see gate agents`,
+      `Cannot find the agent session "${id}": it has ended or never was`,
+      { next: "gate agents" },
     );
   }
 

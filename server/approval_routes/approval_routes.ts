@@ -231,7 +231,8 @@ export class ApprovalRoutes {
     const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
     throw new GateError(
       "not_found",
-      `Cannot find approval route ${shown}: there is none; see gate route list`,
+      `Cannot find approval route ${shown}: there is none`,
+      { next: "gate route list" },
     );
   }
 }

@@ -47,7 +47,7 @@ export function checkPatterns(route: ApprovalRoute, verb: string): void {
     const { cause } = error;
     const found = cause instanceof Error ? cause.message : error.message;
     const why = found.replace(/^Cannot use the (pattern "[^]*"): /, "the $1 cannot be used: ");
-    throw new GateError("invalid", `Cannot ${verb}: ${why}; correct the pattern`);
+    throw new GateError("invalid", `Cannot ${verb}: ${why}`, { next: "correct the pattern" });
   }
 }
 

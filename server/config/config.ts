@@ -45,11 +45,11 @@ import type { Accepted } from "./store.ts";
 import { projectText } from "./project_text.ts";
 import { taskScript } from "./task_script.ts";
 import {
+  describeFault,
   describeOutside,
   forgedError,
   goneError,
   lostError,
-  toProblem,
   unpinnedWarning,
   warningsOf,
 } from "./view.ts";
@@ -239,7 +239,7 @@ export class Config {
     const { compiled } = await this.inForce();
     const outside_changes = await this.#outside(snapshot);
     const parents = (await this.#listParents()).map((parent) => parent.#id);
-    const problem = compiled.error === null ? null : toProblem(compiled.error);
+    const problem = compiled.fault && describeFault(compiled.fault);
     return {
       project_id: this.#id,
       path: project.text === "" || gone.project ? null : this.#path,

@@ -9,6 +9,7 @@ import {
 } from "jsonc-parser";
 import type { z } from "zod";
 import { findForbidding, listUnknown, type UnknownKey } from "./misspelt.ts";
+import type { ConfigFault } from "../policy/policy.ts";
 import { Policies } from "../policy/schema.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
 
@@ -18,6 +19,8 @@ export interface Loaded<T> {
   text: string;
   /** The error, with file, line and column. */
   error: string | null;
+  /** The parts of `error`. */
+  fault: ConfigFault | null;
   /** Keys without effect. The gate keeps them in the file. */
   unknown: UnknownKey[];
 }
@@ -41,48 +44,55 @@ export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
     text = readSmallFile(path, MAX_BYTES);
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") {
-      return { value: null, text: "", error: null, unknown: [] };
+      return NOTHING;
     }
-    if (error instanceof TypeError) return broken("", notText(path));
+    if (error instanceof TypeError) return notText(path);
     const why = error instanceof Error ? error.message : String(error);
-    return broken("", `Cannot read ${path}: ${why}`);
+    return unreadable(`Cannot read ${path}: ${why}`);
   }
   // Text in UTF-16 without a mark is valid UTF-8 with NUL characters.
-  if (text.includes("\0")) return broken("", notText(path));
+  if (text.includes("\0")) return notText(path);
   return parseConfig(path, text, schema);
 }
 
-function notText(path: string): string {
-  return `${path}:1:1: the file is not UTF-8; save it as UTF-8`;
+/** What a missing file is read as. */
+export const NOTHING = { value: null, text: "", error: null, fault: null, unknown: [] };
+
+function notText(path: string): Loaded<never> {
+  return broken({ path, text: "", offset: 0 }, "the file is not UTF-8; save it as UTF-8");
+}
+
+function unreadable(cause: string): Loaded<never> {
+  const fault = { path: null, line: null, column: null, cause };
+  return { ...NOTHING, error: cause, fault };
 }
 
 /** Validates the text of a config file. The error names `path`. */
 export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>): Loaded<T> {
-  if (text.trim() === "") return broken(text, `${path}:1:1: the file is empty`);
+  const at = (offset: number) => ({ path, text, offset });
+  if (text.trim() === "") return broken(at(0), "the file is empty");
   const errors: ParseError[] = [];
   const tree = parseTree(text, errors, { allowTrailingComma: true });
   const first = errors[0];
   if (first || !tree) {
     const what = first ? `not valid JSON: ${sayParseError(first)}` : "it holds no value";
-    return broken(text, `${place(path, text, first?.offset ?? 0)}: ${what}`);
+    return broken(at(first?.offset ?? 0), what);
   }
   const twice = duplicateKey(tree);
   if (twice) {
-    const what = `the key "${twice.value}" appears twice`;
-    return broken(text, `${place(path, text, twice.offset)}: ${what}`);
+    return broken(at(twice.offset), `the key "${twice.value}" appears twice`);
   }
   const checked = schema.safeParse(getNodeValue(tree));
   if (checked.success) {
     const unknown = listUnknown(tree, schema);
     const wrong = findForbidding(unknown);
-    if (!wrong) return { value: checked.data, text, error: null, unknown };
-    const what = `"${wrong.key}" has no effect: did you mean "${wrong.meant}"?`;
-    return broken(text, `${place(path, text, wrong.offset)}: ${what}`);
+    if (!wrong) return { ...NOTHING, value: checked.data, text, unknown };
+    return broken(at(wrong.offset), `"${wrong.key}" has no effect: did you mean "${wrong.meant}"?`);
   }
   const issue = innermost(checked.error.issues[0]!);
   const node = nearest(tree, issue.path as (string | number)[]);
   const where = issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
-  return broken(text, `${place(path, text, node.offset)}: ${where}${issue.message}`);
+  return broken(at(node.offset), `${where}${issue.message}`);
 }
 
 /** The error of the alternative that the value is nearest to, instead of "Invalid input". */
@@ -109,8 +119,18 @@ export function checkPolicies(policies: unknown): string | null {
   return wrong && `"${wrong.key}" has no effect; did you mean "${wrong.meant}"?`;
 }
 
-function broken(text: string, error: string): Loaded<never> {
-  return { value: null, text, error, unknown: [] };
+function broken({ path, text, offset }: Place, cause: string): Loaded<never> {
+  const before = text.slice(0, offset);
+  const line = before.split("\n").length;
+  const column = offset - before.lastIndexOf("\n");
+  const error = `${path}:${line}:${column}: ${cause}`;
+  return { ...NOTHING, text, error, fault: { path, line, column, cause } };
+}
+
+interface Place {
+  path: string;
+  text: string;
+  offset: number;
 }
 
 /** A parse error in words, such as "value expected". */
@@ -118,13 +138,6 @@ export function sayParseError({ error }: ParseError): string {
   const code = printParseErrorCode(error);
   if (code === "InvalidCommentToken") return "comments are not allowed";
   return code.replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
-}
-
-/** `file:line:column` of an offset. */
-export function place(path: string, text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  const line = before.split("\n").length;
-  return `${path}:${line}:${offset - before.lastIndexOf("\n")}`;
 }
 
 /** The node at a path, or its nearest ancestor. */

@@ -2,13 +2,13 @@ import type { z } from "zod";
 import { brokenPolicy } from "../policy/compile.ts";
 import { compilePolicy } from "../policy/evaluate.ts";
 import { combineLayers } from "../policy/layers.ts";
-import type { CompiledPolicy } from "../policy/policy.ts";
+import type { CompiledPolicy, ConfigFault } from "../policy/policy.ts";
 import type { Entry } from "./accepted.ts";
 import { hashOf } from "./config_text.ts";
-import { type Loaded, parseConfig } from "./load.ts";
+import { type Loaded, NOTHING, parseConfig } from "./load.ts";
 import { GlobalConfig, ProjectConfig } from "./schema.ts";
 import type { Accepted } from "./store.ts";
-import { type ConfigState, UNTIL_FIXED } from "./view.ts";
+import type { ConfigState } from "./view.ts";
 
 /** The configs as read at one moment, and the policies that they give. */
 export interface Snapshot extends ConfigState {
@@ -76,8 +76,8 @@ function layersOf({ project, global, entry, machine, isTrusted, builtin }: {
   isTrusted: boolean;
   builtin: Loaded<ProjectConfig> | null;
 }): CompiledPolicy[] {
-  const error = project.error ?? global.error;
-  if (error !== null) return [broken(error)];
+  const wrong = [project, global].find(({ error }) => error !== null);
+  if (wrong) return [broken(wrong.error!, wrong.fault!)];
   const accepted = {
     project: builtin ?? parseAccepted(entry.accepted, ProjectConfig),
     global: parseAccepted(machine.accepted, GlobalConfig),
@@ -96,8 +96,8 @@ function layersOf({ project, global, entry, machine, isTrusted, builtin }: {
   }
   const unique = new Map(sides.map((one) => [`${one.project.text}\0${one.global.text}`, one]));
   return [...unique.values()].map((one) => {
-    const wrong = one.project.error ?? one.global.error;
-    if (wrong !== null) return broken(wrong);
+    const wrong = [one.project, one.global].find(({ error }) => error !== null);
+    if (wrong) return broken(wrong.error!, wrong.fault!);
     const isOverride = isTrusted && one.project.value?.overrideGlobal === true;
     return compile(one.project.value, one.global.value, isOverride, builtin !== null);
   });
@@ -106,7 +106,7 @@ function layersOf({ project, global, entry, machine, isTrusted, builtin }: {
 /** The accepted text as if it were the file; an unknown text counts as none. */
 export function parseAccepted<T>(accepted: Accepted | null, schema: z.ZodType<T>): Loaded<T> {
   const { path = "", text } = accepted ?? {};
-  if (!text) return { value: null, text: "", error: null, unknown: [] };
+  if (!text) return NOTHING;
   return parseConfig(path, text, schema);
 }
 
@@ -133,10 +133,11 @@ export function compile(
       is_machine,
     });
   } catch (error) {
-    return broken(error instanceof Error ? error.message : String(error));
+    const cause = error instanceof Error ? error.message : String(error);
+    return broken(cause, { path: null, line: null, column: null, cause });
   }
 }
 
-function broken(error: string): CompiledPolicy {
-  return brokenPolicy(`${UNTIL_FIXED}${error}`);
+function broken(error: string, fault: ConfigFault): CompiledPolicy {
+  return brokenPolicy(`Everything is denied until the config is fixed: ${error}`, fault);
 }

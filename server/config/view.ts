@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { userInfo } from "node:os";
+import type { ConfigFault } from "../policy/policy.ts";
 import type { Policies } from "../policy/schema.ts";
 import type { Fault } from "./accepted.ts";
 import { compareConfigs, onlyTightens } from "./compare.ts";
@@ -89,16 +90,9 @@ function ownerOf(path: string): string | null {
   }
 }
 
-/** The beginning of every error about an unusable config. */
-export const UNTIL_FIXED = "Everything is denied until the config is fixed: ";
-
-/** Splits the error of a config into its parts: `…: file:line:column: cause`. */
-export function toProblem(error: string): ConfigProblem {
-  const text = error.startsWith(UNTIL_FIXED) ? error.slice(UNTIL_FIXED.length) : error;
-  const [, path, line, column, cause] = /^(.+?):(\d+):(\d+): ([\s\S]+)$/.exec(text) ?? [];
-  const next = "Fix the file and save it: the gate then reads it again";
-  if (!path) return { path: null, line: null, column: null, cause: text, next };
-  return { path, line: Number(line), column: Number(column), cause: cause!, next };
+/** The problem of an unusable config, with the next step. */
+export function describeFault(fault: ConfigFault): ConfigProblem {
+  return { ...fault, next: "Fix the file and save it: the gate then reads it again" };
 }
 
 /** The configs of a project and of the machine. */

@@ -262,6 +262,6 @@ async function isCompressible(chunk: Uint8Array): Promise<boolean> {
 
 function damaged(ledger: Ledger, hash: string, cause?: unknown): GateError {
   const message = `Cannot read the content ${hash} of "${ledger.project_id}": the ledger's copy ` +
-    "is damaged; run: gate audit verify";
-  return new GateError("unavailable", message, { cause });
+    "is damaged";
+  return new GateError("unavailable", message, { cause, next: "gate audit verify" });
 }

@@ -34,6 +34,7 @@ async function requireProject(daemon: EventServices["daemon"], project: string):
   if ((await daemon.projects.listRoots()).some(({ id }) => id === project)) return;
   throw new GateError(
     "not_found",
-    `Cannot find project "${project}": it is not registered; see gate project list`,
+    `Cannot find project "${project}": it is not registered`,
+    { next: "gate project list" },
   );
 }

@@ -53,7 +53,7 @@ export class Grants {
     const now = await this.#load(id);
     if (events.length > 0) return publicGrant(now);
     throw new GateError("conflict", `Cannot revoke grant "${id}": it is ${WORDS[now.state]}`, {
-      fields: { state: now.state },
+      fields: { grant_id: id, state: now.state },
     });
   }
 
@@ -63,7 +63,9 @@ export class Grants {
       : null;
     if (found) return found;
     const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-    throw new GateError("not_found", `Cannot find grant ${shown} in this project`);
+    throw new GateError("not_found", `Cannot find grant ${shown} in this project`, {
+      fields: { unknown: "grant" },
+    });
   }
 
   #now(): string {

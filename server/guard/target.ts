@@ -43,5 +43,7 @@ function isDecodable(text: string): boolean {
 }
 
 function unclear(why: string): GateError {
-  return new GateError("invalid", `Cannot read the address: ${why}; correct the address`);
+  return new GateError("invalid", `Cannot read the address: ${why}`, {
+    next: "correct the address",
+  });
 }

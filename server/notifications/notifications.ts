@@ -222,7 +222,8 @@ export class Notifications {
     if (chosen.length === 0) {
       throw new GateError(
         "conflict",
-        "Cannot send a test: no receiver is configured; run gate notify add --help",
+        "Cannot send a test: no receiver is configured",
+        { next: "gate notify add --help" },
       );
     }
     const { environment, port } = this.#options;
@@ -455,7 +456,8 @@ export class Notifications {
     const shown = JSON.stringify(id.toWellFormed());
     throw new GateError(
       "not_found",
-      `Cannot find receiver ${shown}: there is none; see gate notify list`,
+      `Cannot find receiver ${shown}: there is none`,
+      { next: "gate notify list" },
     );
   }
 
@@ -473,6 +475,7 @@ function unknownMessage(id: string): GateError {
   const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
   return new GateError(
     "not_found",
-    `Cannot find message ${shown}: there is none; see gate notify failed`,
+    `Cannot find message ${shown}: there is none`,
+    { next: "gate notify failed" },
   );
 }

@@ -137,6 +137,7 @@ function requireKnown(all: readonly Receiver[], id: string): Receiver {
   const named = id.toWellFormed().slice(0, 64);
   throw new GateError(
     "not_found",
-    `Cannot find receiver "${named}" in config.json; run gate notify list`,
+    `Cannot find receiver "${named}" in config.json`,
+    { next: "gate notify list" },
   );
 }

@@ -5,7 +5,7 @@ import { LISTS, mergeLayers, type PolicyLayers, type SourcedEntry } from "./merg
 import { meter } from "./meter.ts";
 import { compilePath, matchPath, namePath, PathIndex } from "./path_match.ts";
 import { analyse } from "./interpret/analyse.ts";
-import type { CompiledPolicy, PathRule, ToolRule } from "./policy.ts";
+import type { CompiledPolicy, ConfigFault, PathRule, ToolRule } from "./policy.ts";
 import { unwritableBecause } from "./sandbox.ts";
 import { compileTool, matchTool } from "./tool_rules.ts";
 
@@ -29,6 +29,7 @@ export function compilePolicy(layers: PolicyLayers): CompiledPolicy {
     commands,
     tools,
     error: null,
+    fault: null,
     layers: [],
   };
 }
@@ -46,8 +47,12 @@ function checkWritable({ global, project }: PolicyLayers): void {
 }
 
 /** The policy of an unusable config: it denies everything and gives `error` as the reason. */
-export function brokenPolicy(error: string): CompiledPolicy {
-  return { ...compilePolicy({ global: null, project: null, override_global: false }), error };
+export function brokenPolicy(error: string, fault: ConfigFault): CompiledPolicy {
+  return {
+    ...compilePolicy({ global: null, project: null, override_global: false }),
+    error,
+    fault,
+  };
 }
 
 function addRule(

@@ -14,6 +14,7 @@ import type { PolicyLimits } from "./schema.ts";
  */
 export function combineLayers(layers: readonly PolicyLayer[]): CompiledPolicy {
   const policies = layers.map(({ compiled }) => compiled);
+  const broken = policies.find(({ error }) => error !== null);
   return {
     defaultEffect: strictest(policies.map(({ defaultEffect }) => defaultEffect)) ?? "deny",
     limits: lowest(policies.map(({ limits }) => limits)),
@@ -23,7 +24,8 @@ export function combineLayers(layers: readonly PolicyLayer[]): CompiledPolicy {
     paths: new PathIndex([]),
     commands: new CommandIndex(),
     tools: policies.flatMap(({ tools }) => tools),
-    error: policies.find(({ error }) => error !== null)?.error ?? null,
+    error: broken?.error ?? null,
+    fault: broken?.fault ?? null,
     layers,
   };
 }

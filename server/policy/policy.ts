@@ -22,8 +22,18 @@ export interface CompiledPolicy {
   readonly tools: readonly ToolRule[];
   /** Why the config cannot be used; while it is set, everything is denied. */
   readonly error: string | null;
+  /** The cause and the place of `error`. */
+  readonly fault: ConfigFault | null;
   /** The single policies that all apply, the strictest wins; empty for a single policy. */
   readonly layers: readonly PolicyLayer[];
+}
+
+/** What is wrong in a config, and where in which file; without a place where none is known. */
+export interface ConfigFault {
+  path: string | null;
+  line: number | null;
+  column: number | null;
+  cause: string;
 }
 
 /** One of several policies that apply to a request. */

@@ -63,11 +63,13 @@ function readId(path: string, root: string): string | undefined {
   // Validates only the id: a project with a broken policy exists and denies everything.
   const { value, text, error } = loadConfig(path, ProjectConfig.pick({ id: true }));
   if (error) {
-    throw new GateError("invalid", `Cannot register "${root}": ${error}; correct the file`);
+    throw new GateError("invalid", `Cannot register "${root}": ${error}`, {
+      next: "correct the file",
+    });
   }
   if (value && text !== "") return value.id;
-  const message = `Cannot find a project in "${root}": it has no ${CONFIG}; run gate init there`;
-  throw new GateError("not_found", message);
+  const message = `Cannot find a project in "${root}": it has no ${CONFIG}`;
+  throw new GateError("not_found", message, { next: "gate init there" });
 }
 
 /** The folder's name, reduced to the characters of an id, and 8 hex digits of its path's hash. */

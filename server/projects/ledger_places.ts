@@ -131,8 +131,8 @@ export class LedgerPlaces {
 
   /** The address on the server between which and here the ledger would move. @throws GateError */
   async target(project_id: string, to: "server" | "here"): Promise<string> {
-    const cannot = (why: string) =>
-      new GateError("conflict", `Cannot move the ledger of "${project_id}": ${why}`);
+    const cannot = (why: string, next?: string) =>
+      new GateError("conflict", `Cannot move the ledger of "${project_id}": ${why}`, { next });
     const placement = this.#find(project_id);
     if (to === "here") {
       if (placement) return placement.url;
@@ -142,12 +142,12 @@ export class LedgerPlaces {
     if (project_id === MACHINE_ID) throw cannot("calls outside of projects are recorded here");
     const storage = await this.#places.storage();
     if (storage === null) {
-      throw cannot(
-        this.#places.written() === null
-          ? 'the accepted global config names no server; add "storage": {"url": …} ' +
-            "(gate global-config edit)"
-          : "a person must accept the server that config.json names; run gate config accept",
-      );
+      throw this.#places.written() === null
+        ? cannot(
+          'the accepted global config names no server; add "storage": {"url": …} ' +
+            "(gate global-config edit)",
+        )
+        : cannot("a person must accept the server that config.json names", "gate config accept");
     }
     return urlFor(storage, project_id);
   }

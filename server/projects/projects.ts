@@ -104,14 +104,18 @@ export class Projects {
     const registered = (await this.#list()).filter(({ project_id }) => project_id !== MACHINE_ID);
     const first = registered[0];
     if (first && registered.length === 1) return await this.get(first.project_id);
-    const message = first
-      ? "Cannot choose a project: several are registered; add ?project=<id>"
-      : "Cannot choose a project: none is registered; run gate init in its folder";
     const projects = registered.map(({ project_id, name, roots }) => ({
       id: project_id,
       name,
       roots,
     }));
+    if (!first) {
+      throw new GateError("project_required", "Cannot choose a project: none is registered", {
+        fields: { projects },
+        next: "gate init in its folder",
+      });
+    }
+    const message = "Cannot choose a project: several are registered; add ?project=<id>";
     throw new GateError("project_required", message, { fields: { projects } });
   }
 
@@ -272,7 +276,7 @@ export class Projects {
 
   async #whileMoving<T>(id: string, work: () => Promise<T>): Promise<T> {
     if (this.#moving.has(id)) {
-      throw cannotMove(id, "it is being moved already; see gate hub status");
+      throw cannotMove(id, "it is being moved already", "gate hub status");
     }
     this.#moving.add(id);
     try {
@@ -288,7 +292,7 @@ export class Projects {
     await requireQuiet(project);
     await project.recordMove(caller, { to, url });
     const before = await project.audit.verify();
-    if (!before.ok) throw cannotMove(id, `${before.problem!.what}; run gate audit verify`);
+    if (!before.ok) throw cannotMove(id, before.problem!.what, "gate audit verify");
     const { rows } = await this.#places.move(id, to, () => this.#open.close(id))
       // Also after a failure, because held actions of an open project expire in time.
       .finally(() => this.get(id).catch(() => {}));
@@ -328,8 +332,8 @@ export class Projects {
     configs.accepted.forget();
     if (await configs.acceptedMachine() !== null) return;
     const why = "this home has the keys of the machines that share it now, and no person has " +
-      "accepted its global config with one; run gate config accept, then gate hub join --shared again";
-    throw cannotMove(id, why);
+      "accepted its global config with one";
+    throw cannotMove(id, why, "gate config accept, then gate hub join --shared again");
   }
 
   async #leave(
@@ -550,13 +554,14 @@ export class Projects {
     if (isServed && id === MACHINE_ID) return await this.#registry.addMachine();
     throw new GateError(
       "not_found",
-      `Cannot find project "${id}": it is not registered; see gate project list`,
+      `Cannot find project "${id}": it is not registered`,
+      { next: "gate project list" },
     );
   }
 }
 
-function cannotMove(id: string, why: string): GateError {
-  return new GateError("conflict", `Cannot move the ledger of "${id}": ${why}`);
+function cannotMove(id: string, why: string, next?: string): GateError {
+  return new GateError("conflict", `Cannot move the ledger of "${id}": ${why}`, { next });
 }
 
 /** @throws GateError `conflict` while something uses the ledger that a move would cut off */

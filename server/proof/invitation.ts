@@ -1,5 +1,6 @@
 import { canonical } from "../evidence/canonical.ts";
 import { fromBase64Url, toBase64Url, utf8 } from "./encoding.ts";
+import { ExplainedError } from "./explained_error.ts";
 import type { EnrolledKey, Invited } from "./schema.ts";
 import { signingKeyOf } from "./signing_key.ts";
 
@@ -35,14 +36,16 @@ export async function createInvitation(): Promise<{ seed: string; public_key: st
   return { seed: toBase64Url(seed), public_key };
 }
 
-/** Signs a member's new key with the key of their link. @throws Error for a damaged link */
+/** Signs a member's new key with the key of their link. @throws ExplainedError for a damaged link */
 export async function signInvited(
   seed: string,
   enrolled: Pick<EnrolledKey, "public_key" | "member_id">,
 ): Promise<Invited> {
   const bytes = fromBase64Url(seed);
   if (bytes?.length !== SEED_BYTES) {
-    throw new Error("Cannot use the login link: its invitation is damaged; ask for a new link");
+    throw new ExplainedError(
+      "Cannot use the login link: its invitation is damaged; ask for a new link",
+    );
   }
   const { public_key, sign } = await signingKeyOf(bytes);
   return { public_key, signature: await sign(utf8(statementOfInvited(enrolled))) };

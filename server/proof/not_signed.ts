@@ -1,5 +1,7 @@
+import { ExplainedError } from "./explained_error.ts";
+
 /** A challenge or an action is not what was shown or asked for, so nothing was signed. */
-export class NotSigned extends Error {
+export class NotSigned extends ExplainedError {
   /** Whether the answers cannot come from the daemon of this person. */
   readonly is_foreign: boolean;
 

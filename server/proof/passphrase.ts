@@ -1,5 +1,6 @@
 import { scryptAsync } from "@noble/hashes/scrypt.js";
 import { fromBase64Url, toBase64Url } from "./encoding.ts";
+import { ExplainedError } from "./explained_error.ts";
 import type { Scrypt } from "./schema.ts";
 import { type SigningKey, signingKeyOf } from "./signing_key.ts";
 
@@ -52,7 +53,7 @@ export function createSalt(): string {
 /**
  * The Ed25519 key of a passphrase: the same passphrase and salt give the same key on every runtime.
  * It takes about half a second.
- * @throws RangeError for parameters that make guessing cheaper than `SCRYPT`
+ * @throws ExplainedError for parameters that make guessing cheaper than `SCRYPT`
  */
 export async function derivePassphraseKey(
   passphrase: string,
@@ -60,12 +61,12 @@ export async function derivePassphraseKey(
 ): Promise<SigningKey> {
   const { N, r, p } = scrypt;
   if (N < SCRYPT.N || r < SCRYPT.r || p < SCRYPT.p) {
-    throw new RangeError(
+    throw new ExplainedError(
       "Cannot derive a key: the daemon names scrypt parameters that are too weak",
     );
   }
   const salted = fromBase64Url(salt);
-  if (salted === null) throw new RangeError("Cannot derive a key: the salt is not base64url");
+  if (salted === null) throw new ExplainedError("Cannot derive a key: the salt is not base64url");
   const given = normalizePassphrase(passphrase);
   const maxmem = 128 * r * (N + p) + SPARE_MEMORY;
   const shown = onProgress && { onProgress, asyncTick: SLICE_MS };

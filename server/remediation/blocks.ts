@@ -208,7 +208,8 @@ export class Blocks {
       const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
       throw new GateError(
         "not_found",
-        `Cannot find block ${shown} in this project: there is none; see gate session blocks`,
+        `Cannot find block ${shown} in this project: there is none`,
+        { next: "gate session blocks" },
       );
     }
     if (await this.#isActive(found)) return found.block;

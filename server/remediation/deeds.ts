@@ -31,7 +31,8 @@ export async function requireDeed(ledger: Ledger, id: string): Promise<Deed> {
   const shown = JSON.stringify(id.toWellFormed());
   throw new GateError(
     "not_found",
-    `Cannot assess action ${shown}: it is not in this project; run gate log`,
+    `Cannot assess action ${shown}: it is not in this project`,
+    { next: "gate log" },
   );
 }
 

@@ -112,7 +112,7 @@ function makePrivate(folder: string): void {
     throw refused(folder, `user ${owner} owns it, not you`, ELSEWHERE);
   }
   if (found.mode & 0o022) {
-    throw refused(folder, "others may write to it", `run: chmod go-rwx "${folder}"`);
+    throw refused(folder, "others may write to it", `chmod go-rwx "${folder}"`);
   }
   // The tokens are protected by their own modes; other users need no read access here either.
   if (found.mode & 0o055) chmodSync(folder, 0o700);
@@ -140,5 +140,5 @@ const UNMADE: Record<string, [string, string]> = {
 };
 
 function refused(folder: string, why: string, next: string): GateError {
-  return new GateError("unavailable", `Cannot use the data folder "${folder}": ${why}; ${next}`);
+  return new GateError("unavailable", `Cannot use the data folder "${folder}": ${why}`, { next });
 }

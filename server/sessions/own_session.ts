@@ -29,7 +29,9 @@ export const ownSession = createMiddleware<AppEnv<Services>>(async (c, next) => 
     for (const named of [kind === "session" ? id : undefined, session_id]) {
       if (typeof named !== "string") continue;
       if (await sessions.isOpenTo(caller, { of: "session", id: named })) continue;
-      throw new GateError("not_found", `Cannot find session "${named}" in this project`);
+      throw new GateError("not_found", `Cannot find session "${named}" in this project`, {
+        fields: { unknown: "session" },
+      });
     }
   }
   await next();

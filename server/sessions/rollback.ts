@@ -114,7 +114,8 @@ async function named(
   for await (const id of inTurns(wanted)) {
     const row = known.get(id) ?? await loadAction(services, id);
     if (row.session_id !== session_id) {
-      throw new GateError("not_found", `Cannot find action "${id}" in session "${session_id}"`);
+      const message = `Cannot find action "${id}" in session "${session_id}"`;
+      throw new GateError("not_found", message, { fields: { unknown: "action" } });
     }
     const why = whyNotReversible(row);
     if (why !== null) throw notPossible(row, "roll back", why);
@@ -146,10 +147,10 @@ async function rejectDependents(services: ActionServices, rows: DoneRow[]): Prom
 
 function dependentsError(dependents: { action_id: string; path: string }[]): GateError {
   const [first] = dependents;
-  const message = `Cannot roll back: action "${first!.action_id}" wrote "${first!.path}" later; ` +
-    'roll it back too, or use on_conflict "merge"';
+  const message = `Cannot roll back: action "${first!.action_id}" wrote "${first!.path}" later`;
   return new GateError("conflict", message, {
-    fields: { dependents: dependents.slice(0, MAX_CONFLICTS) },
+    next: 'roll it back too, or use on_conflict "merge"',
+    fields: { dependents: dependents.slice(0, MAX_CONFLICTS), ways: ["merge"] },
   });
 }
 
@@ -164,7 +165,8 @@ async function planAll(
   const { limits } = (await services.config.inForce()).compiled;
   const states: States = new Map();
   const steps: Step[] = [];
-  const conflicts: Record<string, unknown>[] = [];
+  const conflicts: Conflict[] = [];
+  let first: GateError | null = null;
   for await (const row of inTurns(rows)) {
     try {
       const plan = await planRollback(services, row, limits, { on_conflict, states });
@@ -173,11 +175,12 @@ async function planAll(
       if (!(error instanceof GateError) || error.code !== "conflict") throw error;
       const { conflicts: files = [], diff = null } = error.fields;
       conflicts.push({ action_id: row.id, detail: error.message, files, diff });
+      first ??= error;
       if (conflicts.length >= MAX_CONFLICTS) break;
       assumeRolledBack(row, states);
     }
   }
-  if (conflicts.length > 0) throw conflictsError(conflicts);
+  if (first) throw conflictsError(first, conflicts);
   return steps;
 }
 
@@ -188,11 +191,21 @@ function assumeRolledBack(row: DoneRow, states: States): void {
   }
 }
 
-function conflictsError(conflicts: Record<string, unknown>[]): GateError {
-  const [first] = conflicts;
-  const why = String(first!.detail).replace(/^Cannot roll back /, "");
-  const message = `Cannot roll back: ${why}; nothing was touched`;
-  return new GateError("conflict", message, { fields: { conflicts } });
+interface Conflict {
+  action_id: string;
+  detail: string;
+  files: unknown;
+  diff: unknown;
+}
+
+/** The refusal of the whole rollback, with the cause and the ways of its first conflict. */
+function conflictsError({ fields }: GateError, conflicts: readonly Conflict[]): GateError {
+  const { action_id, why, ways, next } = fields;
+  const step = next === undefined ? "" : `${next}; `;
+  return new GateError("conflict", `Cannot roll back: action "${action_id}": ${why}`, {
+    next: `${step}nothing was touched`,
+    fields: { conflicts, ...ways !== undefined && { ways } },
+  });
 }
 
 async function applyAll(

@@ -383,7 +383,8 @@ function unknown(id: string): GateError {
   const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
   return new GateError(
     "not_found",
-    `Cannot find session ${shown} in this project: it has none with this id; run gate session list`,
+    `Cannot find session ${shown} in this project: it has none with this id`,
+    { next: "gate session list" },
   );
 }
 

@@ -221,7 +221,8 @@ export class Team {
     const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
     throw new GateError(
       "not_found",
-      `Cannot find member ${shown}: there is none; see gate team list`,
+      `Cannot find member ${shown}: there is none`,
+      { next: "gate team list" },
     );
   }
 

@@ -23,7 +23,9 @@ export async function listWaiting(services: ActionServices, id: string): Promise
   const grant = await findGrant(ledger, id, timestamp(environment));
   if (grant === null) {
     const shown = JSON.stringify(id.toWellFormed().slice(0, 100));
-    throw new GateError("not_found", `Cannot find grant ${shown} in this project`);
+    throw new GateError("not_found", `Cannot find grant ${shown} in this project`, {
+      fields: { unknown: "grant" },
+    });
   }
   const found: GrantWaiting = { items: [], alone: 0, complete: true };
   if (grant.state !== "live") return found;

@@ -53,7 +53,8 @@ export class Workspaces {
     if (found) return found;
     throw new GateError(
       "not_found",
-      `Cannot find workspace "${id}": there is none; see gate workspace list`,
+      `Cannot find workspace "${id}": there is none`,
+      { next: "gate workspace list" },
     );
   }
 
@@ -65,10 +66,10 @@ export class Workspaces {
       await this.#keep();
       return { ...made, project_ids: [] };
     }
-    const why = await findWorkspace(this.#services.registry, id)
-      ? `it exists already; see gate workspace show ${id}`
-      : `there are ${MAX_WORKSPACES} already; see gate workspace remove`;
-    throw new GateError("conflict", `Cannot create workspace "${id}": ${why}`);
+    const [why, next] = await findWorkspace(this.#services.registry, id)
+      ? ["it exists already", `gate workspace show ${id}`]
+      : [`there are ${MAX_WORKSPACES} already`, "gate workspace remove"];
+    throw new GateError("conflict", `Cannot create workspace "${id}": ${why}`, { next });
   }
 
   /** @throws GateError `not_found` */
@@ -95,9 +96,8 @@ export class Workspaces {
   async removeProject(id: string, project_id: string): Promise<Workspace> {
     const { project_ids } = await this.get(id);
     if (!project_ids.includes(project_id)) {
-      const message = `Cannot remove project "${project_id}": it is not in workspace "${id}"; ` +
-        `see gate workspace show ${id}`;
-      throw new GateError("not_found", message);
+      const message = `Cannot remove project "${project_id}": it is not in workspace "${id}"`;
+      throw new GateError("not_found", message, { next: `gate workspace show ${id}` });
     }
     await this.#services.registry.batch([removeMember(id, project_id)]);
     await this.#keep();

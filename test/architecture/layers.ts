@@ -16,7 +16,7 @@ const HOSTS = /^server\/hosts\//;
 const EVIDENCE = /^server\/evidence\/(bundle|canonical|chain|check|verify)\.ts$/;
 /** Proofs of a person and of the daemon are made and checked in the page, the terminal and the daemon. */
 const PROOF =
-  /^server\/(?:proof\/(?:approval_asked|check_challenge|deed_check|encoding|heads|history|invitation|ledger_check|not_signed|passphrase|place_check|public_key|record_check|signing_key|statement)|actions\/(?:own_code|review\/(?:accept_written|wall_rules)|show\/(?:check_shown|sandbox_text|unnamed_files))|auth\/prove_daemon)\.ts$/;
+  /^server\/(?:proof\/(?:approval_asked|check_challenge|deed_check|encoding|explained_error|heads|history|invitation|ledger_check|not_signed|passphrase|place_check|public_key|record_check|signing_key|statement)|actions\/(?:own_code|review\/(?:accept_written|wall_rules)|show\/(?:check_shown|sandbox_text|unnamed_files))|auth\/prove_daemon)\.ts$/;
 const POLICY_PARSER = "unbash";
 const TOOLS = "server/actions/tools.ts";
 

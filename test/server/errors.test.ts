@@ -14,6 +14,23 @@ test("extra members never replace the standard ones", () => {
 });
 
 test.each([
+  ["gate log", "Cannot do it: it is gone; run gate log"],
+  ["correct the file", "Cannot do it: it is gone; correct the file"],
+])("the next step %j is a part of the detail and a member", (next, detail) => {
+  const error = new GateError("conflict", "Cannot do it: it is gone", { next });
+  const parts = { detail, summary: "Cannot do it: it is gone", next };
+  expect(error.message).toBe(detail);
+  expect(error.toProblem()).toMatchObject(parts);
+  // Passed on by another machine, with the fields that it had.
+  expect(new GateError(error.code, error.message, { fields: error.fields }).toProblem())
+    .toMatchObject(parts);
+});
+
+test("a problem without a next step has no such members", () => {
+  expect(Object.keys(new GateError("conflict", "No").toProblem())).not.toContain("next");
+});
+
+test.each([
   ["EACCES", "permission denied"],
   ["EXDEV", "EXDEV"],
   [undefined, "unknown error"],

@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { GlobalActionQuery } from "../../server/global/schema.ts";
+import { ExplainedError } from "../../server/proof/explained_error.ts";
 import { api, unwrap } from "../state/client.ts";
 import { daemon, useLive } from "../state/live.ts";
 import { useWorkspace } from "../state/project.ts";
@@ -46,7 +47,7 @@ async function load(project: string | null, query: FeedQuery): Promise<Page> {
     ? await unwrap<Page | { count: number }>(api(project).api.actions.$get({ query: parameters }))
     : await unwrap<Page | { count: number }>(api().api.global.actions.$get({ query: parameters }));
   if ("count" in answer) {
-    throw new Error("Cannot list the actions: the daemon answered with a count");
+    throw new ExplainedError("Cannot list the actions: the daemon answered with a count");
   }
   return answer;
 }

@@ -1,5 +1,6 @@
 import { startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser";
 import { toBase64Url, utf8 } from "../../server/proof/encoding.ts";
+import { ExplainedError } from "../../server/proof/explained_error.ts";
 import type { Challenge, EnrolledKey, Proof } from "../../server/proof/schema.ts";
 import { statementOf, statementTogether } from "../../server/proof/statement.ts";
 
@@ -18,18 +19,18 @@ export function whyNoPasskey(): string | null {
   return "PublicKeyCredential" in globalThis ? null : "This browser has no passkeys.";
 }
 
-/** Creates a passkey. @throws Error with the cause in words */
+/** Creates a passkey. @throws ExplainedError */
 export async function createPasskey(options: unknown): Promise<Registration> {
   try {
     return await startRegistration({ optionsJSON: options as RegistrationOptions });
   } catch (error) {
-    throw new Error(explainPasskey(error), { cause: error });
+    throw new ExplainedError(explainPasskey(error), { cause: error });
   }
 }
 
 /**
  * Signs challenges with one answer of the passkey, and returns a proof for each.
- * @throws Error with the cause in words
+ * @throws ExplainedError
  */
 export async function signWithPasskey(
   { key_id }: EnrolledKey,
@@ -49,7 +50,7 @@ export async function signWithPasskey(
     const shared = { kind: "passkey", key_id, webauthn, ...!isOne && { together: hashes } };
     return challenges.map(({ nonce }) => ({ ...shared, nonce }) as Proof);
   } catch (error) {
-    throw new Error(explainPasskey(error), { cause: error });
+    throw new ExplainedError(explainPasskey(error), { cause: error });
   }
 }
 

@@ -6,6 +6,7 @@ import type {
   ReceiverChange,
   ReceiverStatus,
 } from "../../server/notifications/schema.ts";
+import { ExplainedError } from "../../server/proof/explained_error.ts";
 import { Button } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Skeleton } from "../parts/placeholder.tsx";
@@ -169,7 +170,7 @@ function ReceiverPart({ receiver, configured, onChange }: PartProps) {
         api().api.notifications.test.$post({ json: { receiver_id: id } }),
       );
       if (one?.ok) return `The test arrived at ${id}.`;
-      throw new Error(`Cannot reach ${id}: ${one?.error}`);
+      throw new ExplainedError(`Cannot reach ${id}: ${one?.error}`);
     });
   const retry = () =>
     act(async () => {

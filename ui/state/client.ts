@@ -1,6 +1,7 @@
 import { type Client, createClient, ProblemError, unwrap } from "../../server/client.ts";
+import { ExplainedError } from "../../server/proof/explained_error.ts";
 import { distrust, fetchProven } from "./auth.ts";
-import { NotProved, prove, proveAll } from "./proof.ts";
+import { prove, proveAll } from "./proof.ts";
 
 export { ProblemError, unwrap };
 
@@ -21,11 +22,7 @@ export function api(project?: string): Client {
 /** Explains a failed request: the daemon's message, ours, or that the daemon cannot be reached. */
 export function explain(error: unknown): string {
   if (error instanceof ProblemError) return error.problem.detail;
-  if (error instanceof NotProved) return error.message;
-  // Errors of our own code, such as a challenge that is about something else.
-  if (error instanceof Error && /^(?:Cannot|The passkey|This) /.test(error.message)) {
-    return error.message;
-  }
+  if (error instanceof ExplainedError) return error.message;
   return "The daemon cannot be reached. Nothing was sent; try again when the footer says live.";
 }
 

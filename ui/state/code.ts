@@ -1,3 +1,4 @@
+import { ExplainedError } from "../../server/proof/explained_error.ts";
 import { distrust, provenKey } from "./auth.ts";
 
 /** Loads one chunk of the page's code. */
@@ -25,7 +26,7 @@ export type Styles = "card" | "all";
 
 /**
  * Applies styles that load later. A browser does not load a link of `index.html` until it becomes a
- * style sheet. @throws Error if the styles cannot be loaded
+ * style sheet. @throws ExplainedError if the styles cannot be loaded
  */
 export async function loadStyles(styles: Styles = "all"): Promise<void> {
   const parts = styles === "card" ? ["card"] : ["card", "later"];
@@ -38,7 +39,7 @@ function applyStyles(part: string): Promise<void> {
   const known = applied.get(part) ?? new Promise((resolve, reject) => {
     const link = document.querySelector<HTMLLinkElement>(`link[data-part="${part}"]`)!;
     link.onload = () => resolve();
-    link.onerror = () => reject(new Error("Cannot load the styles: reload the page"));
+    link.onerror = () => reject(new ExplainedError("Cannot load the styles: reload the page"));
     link.rel = "stylesheet";
   });
   applied.set(part, known);

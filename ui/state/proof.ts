@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { type Client, unwrap } from "../../server/client.ts";
+import { ExplainedError } from "../../server/proof/explained_error.ts";
 import type { Challenge, EnrolledKey, Proof, ProofStatus } from "../../server/proof/schema.ts";
 
 /** How a person proves a decision, and the enrolled keys; null until loaded. */
@@ -42,7 +43,7 @@ export interface Asking {
 export const asking = signal<Asking | null>(null);
 
 /** The person did not give a proof, so the request was not sent. */
-export class NotProved extends Error {}
+export class NotProved extends ExplainedError {}
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 let last: Promise<unknown> = Promise.resolve();

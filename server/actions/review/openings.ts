@@ -160,6 +160,7 @@ function openedBy({ data }: AuditEvent): OpenWalls | null {
   if (read.success) return read.data;
   throw new GateError(
     "unavailable",
-    "Cannot read which walls of the sandbox the approval opens; run: gate audit verify",
+    "Cannot read which walls of the sandbox the approval opens",
+    { next: "gate audit verify" },
   );
 }

@@ -167,6 +167,6 @@ function changedAgain(row: ActionRow, seen: string | null, now?: string | null):
 
 function refused(row: ActionRow, why: string, fields: Record<string, unknown>): GateError {
   return new GateError("conflict", `Cannot approve action "${row.id}": ${why}; look at it again`, {
-    fields: { current_status: row.status, ...fields },
+    fields: { action_id: row.id, current_status: row.status, ...fields },
   });
 }

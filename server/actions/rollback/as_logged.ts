@@ -18,7 +18,7 @@ export async function whyNotAsLogged(
   row: ActionRow,
 ): Promise<string | null> {
   const { plan, root, digest } = row;
-  const changed = "its recorded changes are not those in the log; run: gate audit verify";
+  const changed = "its recorded changes are not those in the log";
   if (!plan || !isWhole(row, plan)) return changed;
   const events = await listOfAction(ledger, row.id);
   if (executorOf(row) === "gate") {

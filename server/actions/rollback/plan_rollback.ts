@@ -58,7 +58,7 @@ export async function planRollback(
   { on_conflict, states }: RollbackOptions,
 ): Promise<RollbackPlan> {
   const fault = await whyNotAsLogged(services, original);
-  if (fault !== null) throw notPossible(original, "roll back", fault);
+  if (fault !== null) throw notPossible(original, "roll back", fault, "gate audit verify");
   const steps: Step[] = [];
   for await (const change of inTurns([...original.plan!.changes].reverse())) {
     const now = states?.get(change.path);
@@ -253,19 +253,26 @@ async function conflictOf(
     texts: at < MAX_TEXTS ? await threeTexts(services, step) : null,
   })));
   const names = conflicts.map(({ path }) => `"${path}"`).join(", ");
-  const [why, next] = on_conflict === "merge"
-    ? ["changed since, and the changes cannot be merged", '"force"']
-    : ["changed since", '"merge" or "force"'];
-  const message = `Cannot roll back action "${original.id}": ${names} ${why}; ` +
-    `look at the diff, then use on_conflict ${next}`;
-  return new GateError("conflict", message, {
+  const [changed, ways] = on_conflict === "merge"
+    ? ["changed since, and the changes cannot be merged", ["force"]]
+    : ["changed since", ["merge", "force"]];
+  const why = `${names} ${changed}`;
+  return new GateError("conflict", `Cannot roll back action "${original.id}": ${why}`, {
+    next: `look at the diff, then use on_conflict ${inQuotes(ways)}`,
     fields: {
+      action_id: original.id,
+      why,
+      ways,
       current_status: original.status,
       changes,
       conflicts,
       diff: diffs.filter((diff) => diff !== null).join("\n") || null,
     },
   });
+}
+
+function inQuotes(ways: readonly string[]): string {
+  return ways.map((way) => `"${way}"`).join(" or ");
 }
 
 /** Files of one conflict that are told with their texts, and the most characters of one text. */
