@@ -55,76 +55,72 @@ import vhdl from "highlight.js/lib/languages/vhdl";
 import vim from "highlight.js/lib/languages/vim";
 import wasm from "highlight.js/lib/languages/wasm";
 
-interface Rare {
-  /** The names or ends of its files. */
-  files: string;
-  grammar: LanguageFn;
-  /** The languages inside it. */
-  inside?: string[];
-}
+/** The names or ends of files, the grammar by its language, and the languages inside it. */
+type Rare = [files: string, grammar: Record<string, LanguageFn>, inside?: string[]];
 
-const RARE: Record<string, Rare> = {
-  ada: { files: "adb ads", grammar: ada },
-  apache: { files: ".htaccess httpd.conf", grammar: apache },
-  asciidoc: { files: "adoc asciidoc", grammar: asciidoc },
-  awk: { files: "awk", grammar: awk },
-  clojure: { files: "clj cljs cljc edn", grammar: clojure },
-  cmake: { files: "cmake cmakelists.txt", grammar: cmake },
-  coffeescript: { files: "coffee", grammar: coffeescript },
-  crystal: { files: "cr", grammar: crystal },
-  d: { files: "d", grammar: d },
-  dart: { files: "dart", grammar: dart },
-  delphi: { files: "pas dpr", grammar: delphi },
-  diff: { files: "diff patch", grammar: diff },
-  dos: { files: "bat cmd", grammar: dos },
-  elixir: { files: "ex exs", grammar: elixir },
-  elm: { files: "elm", grammar: elm },
-  erb: { files: "erb", grammar: erb, inside: ["xml", "ruby"] },
-  erlang: { files: "erl hrl", grammar: erlang },
-  fortran: { files: "f90 f95 f03", grammar: fortran },
-  fsharp: { files: "fs fsi fsx", grammar: fsharp },
-  gherkin: { files: "feature", grammar: gherkin },
-  glsl: { files: "glsl vert frag", grammar: glsl },
-  gradle: { files: "gradle", grammar: gradle },
-  groovy: { files: "groovy jenkinsfile", grammar: groovy },
-  haml: { files: "haml", grammar: haml, inside: ["ruby"] },
-  handlebars: { files: "hbs handlebars", grammar: handlebars, inside: ["xml"] },
-  haskell: { files: "hs", grammar: haskell },
-  haxe: { files: "hx", grammar: haxe },
-  http: { files: "http", grammar: http },
-  julia: { files: "jl", grammar: julia },
-  latex: { files: "tex sty", grammar: latex },
-  less: { files: "less", grammar: less },
-  lisp: { files: "lisp el", grammar: lisp },
-  matlab: { files: "m", grammar: matlab },
-  nginx: { files: "nginx.conf", grammar: nginx },
-  nim: { files: "nim", grammar: nim },
-  nix: { files: "nix", grammar: nix },
-  objectivec: { files: "mm", grammar: objectivec },
-  ocaml: { files: "ml mli", grammar: ocaml },
-  powershell: { files: "ps1 psm1 psd1", grammar: powershell },
-  prolog: { files: "prolog", grammar: prolog },
-  properties: { files: "properties", grammar: properties },
-  protobuf: { files: "proto", grammar: protobuf },
-  puppet: { files: "pp", grammar: puppet },
-  r: { files: "r", grammar: r },
-  scala: { files: "scala sbt", grammar: scala },
-  scheme: { files: "scm rkt", grammar: scheme },
-  stylus: { files: "styl", grammar: stylus },
-  tcl: { files: "tcl", grammar: tcl },
-  thrift: { files: "thrift", grammar: thrift },
-  twig: { files: "twig", grammar: twig, inside: ["xml"] },
-  vbnet: { files: "vb", grammar: vbnet },
-  verilog: { files: "v sv", grammar: verilog },
-  vhdl: { files: "vhd vhdl", grammar: vhdl },
-  vim: { files: "vim .vimrc", grammar: vim },
-  wasm: { files: "wat", grammar: wasm },
-};
+const RARE: Rare[] = [
+  ["adb ads", { ada }],
+  [".htaccess httpd.conf", { apache }],
+  ["adoc asciidoc", { asciidoc }],
+  ["awk", { awk }],
+  ["clj cljs cljc edn", { clojure }],
+  ["cmake cmakelists.txt", { cmake }],
+  ["coffee", { coffeescript }],
+  ["cr", { crystal }],
+  ["d", { d }],
+  ["dart", { dart }],
+  ["pas dpr", { delphi }],
+  ["diff patch", { diff }],
+  ["bat cmd", { dos }],
+  ["ex exs", { elixir }],
+  ["elm", { elm }],
+  ["erb", { erb }, ["xml", "ruby"]],
+  ["erl hrl", { erlang }],
+  ["f90 f95 f03", { fortran }],
+  ["fs fsi fsx", { fsharp }],
+  ["feature", { gherkin }],
+  ["glsl vert frag", { glsl }],
+  ["gradle", { gradle }],
+  ["groovy jenkinsfile", { groovy }],
+  ["haml", { haml }, ["ruby"]],
+  ["hbs handlebars", { handlebars }, ["xml"]],
+  ["hs", { haskell }],
+  ["hx", { haxe }],
+  ["http", { http }],
+  ["jl", { julia }],
+  ["tex sty", { latex }],
+  ["less", { less }],
+  ["lisp el", { lisp }],
+  ["m", { matlab }],
+  ["nginx.conf", { nginx }],
+  ["nim", { nim }],
+  ["nix", { nix }],
+  ["mm", { objectivec }],
+  ["ml mli", { ocaml }],
+  ["ps1 psm1 psd1", { powershell }],
+  ["prolog", { prolog }],
+  ["properties", { properties }],
+  ["proto", { protobuf }],
+  ["pp", { puppet }],
+  ["r", { r }],
+  ["scala sbt", { scala }],
+  ["scm rkt", { scheme }],
+  ["styl", { stylus }],
+  ["tcl", { tcl }],
+  ["thrift", { thrift }],
+  ["twig", { twig }, ["xml"]],
+  ["vb", { vbnet }],
+  ["v sv", { verilog }],
+  ["vhd vhdl", { vhdl }],
+  ["vim .vimrc", { vim }],
+  ["wat", { wasm }],
+];
 
 const BY_NAME = new Map(
-  Object.entries(RARE).flatMap(([language, { files, grammar, inside = [] }]) =>
-    files.split(" ").map((name) => [name, { language, grammar, inside }])
-  ),
+  RARE.flatMap(([files, named, inside = []]) => {
+    const [[language, grammar]] = Object.entries(named) as [[string, LanguageFn]];
+    return files.split(" ").map((name) => [name, { language, grammar, inside }] as const);
+  }),
 );
 
 /** The language of files with this name or ending in lower case; null for an unknown one. */
