@@ -164,9 +164,9 @@ function matchProgram(stage: Stage, program: string, forbids: boolean): Match {
 }
 
 /**
- * Whether the word sets a variable that programs read. It starts none, whatever its value is. PATH is
- * none of them: by an unknown one each name may be any program. Each rule asks again, so a very long
- * name, which could be slow, counts as a program.
+ * Whether the word is an assignment such as `FOO=bar`, which starts no program. An assignment to PATH
+ * counts as a program, because after it each name may be any program. A name of more than 256
+ * characters counts as one too: each rule asks again, and a longer one would be slow.
  */
 export function isVariable(word: string): boolean {
   return /^(?!PATH=)\w{1,256}=/.test(word);

@@ -14,8 +14,9 @@ export interface Repository {
   history: () => { names: readonly string[]; state: "reading" | "known" | "unknown" };
 }
 
-/** A link in a folder of git, or an entry of a list of further folders with objects. */
+/** What policy needs to know of a link in a folder of git, or of a list of further folders. */
 export interface GitLink {
+  /** A link in the folder, or the list of further folders with objects. */
   path: string;
   /** The real place that it leads to. */
   target: string;

@@ -5,19 +5,19 @@ import { resolvePath } from "./real_path.ts";
 import { readSmallBytes } from "./small_file.ts";
 
 /** A place from which git takes, or to which it writes, what seems to be in its own folder. */
-export interface GitLink {
+export interface FoundLink {
   /** A link in the folder, or the list of further folders with objects. */
   path: string;
   /** The real place that it leads to. */
   target: string;
 }
 
-/** The links in a folder of git. */
-export interface GitLinks {
-  /** Git reads and writes through these. Those that git makes itself, to its references, are left out. */
-  links: GitLink[];
+/** The links in a folder of git. Those that git makes itself, to its references, are left out. */
+export interface FoundLinks {
+  /** Git reads and writes through these. */
+  links: FoundLink[];
   /** Git only reads objects there (`git clone --reference`). `line` is the entry of the list. */
-  objects: (GitLink & { line: string })[];
+  objects: (FoundLink & { line: string })[];
 }
 
 /** Names that a person may link, and that no command of git shows or writes. */
@@ -33,8 +33,8 @@ const LIMITS = { folders: 2_000, entries: 200_000, list_bytes: 64 * 1024 } as co
  * The links in these folders of one repository, and what its lists of objects name elsewhere. Null if
  * gate cannot tell, as for too many folders.
  */
-export function gitLinksOf(folders: readonly string[]): GitLinks | null {
-  const found: GitLinks = { links: [], objects: [] };
+export function gitLinksOf(folders: readonly string[]): FoundLinks | null {
+  const found: FoundLinks = { links: [], objects: [] };
   const queue = folders.map((folder) => ({ folder, is_top: true }));
   const seen = new Set(folders);
   const own = folders.map((folder) => realOf(folder) ?? folder);
@@ -74,7 +74,7 @@ export function gitLinksOf(folders: readonly string[]): GitLinks | null {
 }
 
 /** The folders in a list of further folders with objects; null for a list that gate cannot read. */
-function listedIn(list: string, objects: string): GitLinks["objects"] | null {
+function listedIn(list: string, objects: string): FoundLinks["objects"] | null {
   if (lstatSync(list, { throwIfNoEntry: false }) === undefined) return [];
   try {
     const lines = new TextDecoder().decode(readSmallBytes(list, LIMITS.list_bytes)).split("\n");

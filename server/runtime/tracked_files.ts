@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { gitFoldersOf, isGitFolder } from "./git_folder.ts";
 import { type IndexNames, parseIndex } from "./git_index.ts";
-import { type GitLinks, gitLinksOf } from "./git_links.ts";
+import { type FoundLinks, gitLinksOf } from "./git_links.ts";
 import { readSmallBytes } from "./small_file.ts";
 import { type History, historyOf } from "./tracked_history.ts";
 
@@ -28,7 +28,7 @@ const MOST_FOLDERS = 64;
 /** A look at repositories that remembers which histories it asked for. */
 export interface Repositories {
   /** The links of the repository in which git works in a folder; null if gate cannot tell. */
-  git_links(folder: string): GitLinks | null;
+  git_links(folder: string): FoundLinks | null;
   /** The repository in which git works in a folder; null if there is none. */
   repository(folder: string): Repository | null;
   /** Resolves when those histories are read, or after about a second; null if none is being read. */

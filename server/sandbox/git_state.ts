@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { type GitLink, gitLinksOf } from "../runtime/git_links.ts";
+import { type FoundLink, gitLinksOf } from "../runtime/git_links.ts";
 import { modulesBeside, modulesOf } from "../runtime/git_folder.ts";
 import { isWithin } from "./bubblewrap.ts";
 import { namedSince, type Unfinished, unfinishedIn } from "./unfinished.ts";
@@ -70,7 +70,7 @@ function waysOutOf(git: string): WayOut[] {
     // The folders that a list names belong to others: gate moves nothing in them.
     const links = found.links.filter(({ path }) => isWithin(path, folder));
     const objects = found.objects.filter(({ path }) => isWithin(path, folder));
-    const keyOf = ({ path, target }: GitLink) => `${path}\0${target}`;
+    const keyOf = ({ path, target }: FoundLink) => `${path}\0${target}`;
     return [
       ...links.map((link) => ({ path: link.path, key: keyOf(link), rest: null })),
       ...objects.map((link) => {
