@@ -37,8 +37,8 @@ async function ask(gate: TestGate, method: string, path: string, body?: unknown)
   return { status: response.status, body: await response.json() };
 }
 
-const join_server = (gate: TestGate) => ask(gate, "PUT", "/api/hub/projects/test/server");
-const leave_server = (gate: TestGate) => ask(gate, "DELETE", "/api/hub/projects/test/server");
+const joinServer = (gate: TestGate) => ask(gate, "PUT", "/api/hub/projects/test/server");
+const leaveServer = (gate: TestGate) => ask(gate, "DELETE", "/api/hub/projects/test/server");
 
 /** Everything that the routes tell of the actions and sessions. */
 async function shown(gate: TestGate) {
@@ -68,7 +68,7 @@ test("a ledger moves to a server and back, and nothing of it changes", async () 
   const held = await write(gate, "held/b.txt", "b");
   const before = await shown(gate);
 
-  const joined = await join_server(gate);
+  const joined = await joinServer(gate);
   expect(joined).toMatchObject({ status: 200, body: { place: "server", ok: true, problem: null } });
   expect(await shown(gate)).toEqual(before);
 
@@ -86,7 +86,7 @@ test("a ledger moves to a server and back, and nothing of it changes", async () 
   expect(existsSync(join(gate.root, "held/b.txt"))).toBe(false);
 
   const later = await shown(gate);
-  const left = await leave_server(gate);
+  const left = await leaveServer(gate);
   expect(left).toMatchObject({ status: 200, body: { place: "here", ok: true, problem: null } });
   expect(left.body.events).toBeGreaterThan(joined.body.events);
   expect(await shown(gate)).toEqual(later);
@@ -97,14 +97,14 @@ test("a ledger moves to a server and back, and nothing of it changes", async () 
   expect(files).not.toContain("server.json");
 
   // The server's copy is older than the ledger, so it is replaced.
-  expect(await join_server(gate)).toMatchObject({ status: 200, body: { ok: true } });
+  expect(await joinServer(gate)).toMatchObject({ status: 200, body: { ok: true } });
   expect((await ask(gate, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
 });
 
 test("of two moves at the same time one is refused", async () => {
   const { gate } = await stage();
   await write(gate, "a.txt");
-  const both = await Promise.all([join_server(gate), join_server(gate)]);
+  const both = await Promise.all([joinServer(gate), joinServer(gate)]);
   const [moved, refused] = both.toSorted((a, b) => a.status - b.status);
   expect(moved).toMatchObject({ status: 200, body: { place: "server", ok: true } });
   expect(refused).toMatchObject({
@@ -117,7 +117,7 @@ test("of two moves at the same time one is refused", async () => {
 test("the file that a ledger left is never taken for the ledger", async () => {
   const { gate } = await stage();
   await write(gate, "a.txt");
-  await join_server(gate);
+  await joinServer(gate);
   const marker = join(folderOf(gate), "server.json");
   const text = readFileSync(marker, "utf8");
   await gate.daemon.close();
@@ -131,10 +131,10 @@ test("the file that a ledger left is never taken for the ledger", async () => {
 test("a database with another ledger is left as it is", async () => {
   const { gate, server } = await stage();
   await write(gate, "a.txt");
-  await join_server(gate);
+  await joinServer(gate);
   const other = await createTestGate({ project_id: "test", storage: { url: server.url } });
   await write(other, "z.txt");
-  const refused = await join_server(other);
+  const refused = await joinServer(other);
   expect(refused).toMatchObject({ status: 409 });
   expect(refused.body.detail).toContain('another ledger of "test"');
   expect(await write(other, "y.txt")).toMatchObject({ execution: "succeeded" });
@@ -151,20 +151,20 @@ test("a move that the server ends half-way leaves the ledger here, and the next 
     if (--left === 0) await server.kill();
     return await real(...args);
   });
-  const failed = await join_server(gate);
+  const failed = await joinServer(gate);
   vi.restoreAllMocks();
   expect(failed).toMatchObject({ status: 503 });
   expect((await gate.daemon.projects.listOpen()).map(({ id }) => id)).toContain("test");
   expect(await shown(gate)).toEqual(before);
   expect(await write(gate, "more.txt")).toMatchObject({ execution: "succeeded" });
   await server.start();
-  expect(await join_server(gate)).toMatchObject({ status: 200, body: { ok: true } });
+  expect(await joinServer(gate)).toMatchObject({ status: 200, body: { ok: true } });
 });
 
 test("of two daemons with the same home on one server, only the later one commits", async () => {
   const { gate } = await stage();
   await write(gate, "a.txt");
-  await join_server(gate);
+  await joinServer(gate);
   const copy = join(createTempFolder("copy"), "home");
   cpSync(gate.home, copy, { recursive: true });
   const second = await Daemon.open({ ...gate.environment, home: copy }, { port: 47998 });
@@ -190,7 +190,7 @@ test("a move needs a person's proof, which the log keeps", async () => {
   const send = sendTo(gate);
   const person = withPassphrase();
   expect((await enrol(send, person)).status).toBe(200);
-  const asked = await join_server(gate);
+  const asked = await joinServer(gate);
   expect(asked).toMatchObject({
     status: 403,
     body: { code: "proof_required", challenge: { verb: "move_ledger", project_id: "test" } },
@@ -232,10 +232,10 @@ async function changesOnServer(gate: TestGate): Promise<ProofChange[]> {
 
 test("without a server in the config nothing moves", async () => {
   const gate = await createTestGate();
-  const refused = await join_server(gate);
+  const refused = await joinServer(gate);
   expect(refused).toMatchObject({ status: 409 });
   expect(refused.body.detail).toContain("names no server");
-  expect((await leave_server(gate)).status).toBe(409);
+  expect((await leaveServer(gate)).status).toBe(409);
   expect((await ask(gate, "GET", "/api/hub/storage")).body).toEqual({
     url: null,
     token_env: null,
@@ -249,11 +249,11 @@ test("a token's variable that is not set is named, and its value never", async (
   const server = await startSqlServer(createTempFolder("sqld"));
   const authTokenEnv = "GATE_TEST_LEDGER_TOKEN";
   const gate = await createTestGate({ storage: { url: server.url, authTokenEnv } });
-  const refused = await join_server(gate);
+  const refused = await joinServer(gate);
   expect(refused).toMatchObject({ status: 503 });
   expect(refused.body.detail).toContain(authTokenEnv);
   vi.stubEnv(authTokenEnv, "very-secret");
-  expect(await join_server(gate)).toMatchObject({ status: 200, body: { ok: true } });
+  expect(await joinServer(gate)).toMatchObject({ status: 200, body: { ok: true } });
   const told = JSON.stringify([
     gate.logs,
     await (await gate.request("GET", "/api/hub/storage")).json(),
@@ -290,7 +290,7 @@ test("an address may give each project a database of its own", () => {
 test("the file stays whole beside the ledger on the server", async () => {
   const { gate } = await stage();
   await write(gate, "a.txt");
-  await join_server(gate);
+  await joinServer(gate);
   await gate.daemon.close();
   const file = await Database.open(join(folderOf(gate), "ledger.db"));
   const rows = await file.all("SELECT state FROM placement");

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import {
   ask,
   contentOf,
-  join_server,
-  leave_server,
+  joinServer,
+  leaveServer,
   openMachine,
   stageTwoMachines,
   write,
@@ -123,10 +123,10 @@ test("a machine leaves, the other goes on, and the last one takes the ledger bac
     { is_this: true, is_connected: true },
     { is_this: false, is_connected: true },
   ]);
-  const taken = await leave_server(first, { whole: true });
+  const taken = await leaveServer(first, { whole: true });
   expect([taken.status, taken.body.detail]).toEqual([409, expect.stringContaining("use it now")]);
 
-  const left = await leave_server(second);
+  const left = await leaveServer(second);
   expect(left).toMatchObject({ status: 200, body: { place: "here", ok: true } });
   expect(left.body.shared_with).toHaveLength(1);
   expect((await write(second, "alone.txt")).body).toMatchObject({ execution: "succeeded" });
@@ -137,13 +137,13 @@ test("a machine leaves, the other goes on, and the last one takes the ledger bac
     )).map(({ type }) => type);
   expect(types).toContain("machine.left");
 
-  const back = await leave_server(first);
+  const back = await leaveServer(first);
   expect(back).toMatchObject({ status: 200, body: { place: "here", ok: true, problem: null } });
   expect((await write(first, "d.txt")).body).toMatchObject({ execution: "succeeded" });
   expect((await ask(first, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
   // Both can share again.
-  expect(await join_server(first)).toMatchObject({ status: 200, body: { ok: true } });
-  expect(await join_server(second, { shared: true })).toMatchObject({ status: 200 });
+  expect(await joinServer(first)).toMatchObject({ status: 200, body: { ok: true } });
+  expect(await joinServer(second, { shared: true })).toMatchObject({ status: 200 });
   expect((await write(second, "e.txt")).body).toMatchObject({ execution: "succeeded" });
 });
 
@@ -269,7 +269,7 @@ test("two machines of one host name have different names, and a dry run says why
     status: 200,
     body: { obstacle: expect.stringContaining(`other machines share the ledger (${names[1]})`) },
   });
-  expect(await leave_server(second)).toMatchObject({ status: 200 });
+  expect(await leaveServer(second)).toMatchObject({ status: 200 });
   const alone = await ask(first, "POST", "/api/retention/gc", { dry_run: true, days: 1 });
   expect(alone.body).toMatchObject({ dropped: { contents: 0 }, obstacle: null });
 });
@@ -299,7 +299,7 @@ test("a machine keeps a log that verifies when a newer release records events th
 test("only a ledger that another machine has there can be shared", async () => {
   const server = await startSqlServer(createTempFolder("sqld"));
   const gate = await openMachine(server);
-  const refused = await join_server(gate, { shared: true });
+  const refused = await joinServer(gate, { shared: true });
   expect([refused.status, refused.body.detail]).toEqual([
     409,
     expect.stringContaining("no machine has it there"),

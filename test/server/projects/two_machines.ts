@@ -16,9 +16,9 @@ export interface TwoMachines {
 export async function stageTwoMachines(options: TestGateOptions = {}): Promise<TwoMachines> {
   const server = await startSqlServer(createTempFolder("sqld"));
   const first = await openMachine(server, options);
-  expect(await join_server(first)).toMatchObject({ status: 200, body: { ok: true } });
+  expect(await joinServer(first)).toMatchObject({ status: 200, body: { ok: true } });
   const second = await openMachine(server, options);
-  expect(await join_server(second, { shared: true })).toMatchObject({
+  expect(await joinServer(second, { shared: true })).toMatchObject({
     status: 200,
     body: { place: "server", ok: true, problem: null, shared_with: [expect.any(String)] },
   });
@@ -50,11 +50,11 @@ export async function ask(gate: TestGate, method: string, path: string, body?: u
   return { status: response.status, body: await response.json() };
 }
 
-export function join_server(gate: TestGate, { shared = false } = {}) {
+export function joinServer(gate: TestGate, { shared = false } = {}) {
   return ask(gate, "PUT", `/api/hub/projects/test/server?shared=${shared}`);
 }
 
-export function leave_server(gate: TestGate, { whole = false } = {}) {
+export function leaveServer(gate: TestGate, { whole = false } = {}) {
   return ask(gate, "DELETE", `/api/hub/projects/test/server?whole=${whole}`);
 }
 
