@@ -36,12 +36,13 @@ export function createCommand(io: Io) {
     .description(
       "Accept the changes, after showing them, so that no program undoes them. You prove it with your passphrase.",
     )
+    .option("--all", "show each difference, also the many that are in force already")
     .option("--sha256 <hash>", "accept only if a changed file has this content")
     .option("--project <id>", "the project (default: that of this folder, or the machine's config)")
     .option(...PASSPHRASE_STDIN)
     .option("--json", "print JSON: the config in force")
     .addHelpText("after", examples("gate config show && gate config accept"))
-    .action(async ({ sha256, project, json, passphraseStdin }) => {
+    .action(async ({ all = false, sha256, project, json, passphraseStdin }) => {
       const client = await openRules(io, project, { passphraseStdin });
       const view = await unwrap(client.api.config.$get());
       const changes = openChanges(view).filter(({ after_sha256 }) =>
@@ -49,7 +50,7 @@ export function createCommand(io: Io) {
       );
       if (view.problem && changes.length === 0) throw isBroken(view.problem);
       if (sha256 !== undefined && changes.length === 0) throw hasNone(sha256);
-      if (!json) { for (const change of changes) showChange(io, change); }
+      if (!json) { for (const change of changes) showChange(io, change, { summary: !all }); }
       const accepted = await acceptChanges(io, client, changes) ?? view;
       if (json) printJson(io, accepted);
       else if (changes.length === 0) print(io, "Nothing waits: the accepted configs are in force.");

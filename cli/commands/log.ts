@@ -55,10 +55,10 @@ export function createCommand(io: Io) {
       const items = await listActions(connection, { ...query, limit: String(limit) });
       const about = [...filters.project ? [filters.project] : [], ...items.map(projectOf)];
       sayStepBacks(io, await witness(io, connection, about));
-      if (!filters.project) await sayUnread(io, connection);
+      const where = filters.project ? "" : await sayUnread(io, connection);
       if (json) return printJson(io, items);
       if (items.length > 0) await printTable(io, connection, items);
-      else print(io, "There are no such actions.");
+      else print(io, `There are no such actions${where}.`);
     });
 }
 

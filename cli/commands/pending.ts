@@ -52,9 +52,9 @@ export function createCommand(io: Io) {
       const held = project ? items.filter((action) => action.project_id === project) : items;
       if (project && held.length === 0) await requireProject(client, project);
       sayStepBacks(io, await witnessAll(io, connection));
-      if (!project) await sayUnread(io, connection);
+      const where = project ? "" : await sayUnread(io, connection);
       if (json) return printJson(io, held);
-      if (held.length === 0) return print(io, "No action is held.");
+      if (held.length === 0) return print(io, `No action is held${where}.`);
       const described = await describeRollbacks(connection, held);
       print(io, actionTable(io, held, { now: Date.now(), described, held: true }));
       say(io, "\n  gate show <id>   gate approve <id>   gate reject <id> --reason '…'");

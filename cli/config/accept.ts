@@ -71,11 +71,19 @@ export async function acceptNumbered<T>(
 
 const MARKS = { added: ["green", "+"], removed: ["red", "-"], changed: ["yellow", "~"] } as const;
 
-/** Prints a change with its differences; a mark shows which of them wait. */
+/** The most differences that are in force already, where only a summary is shown. */
+const MOST_IN_FORCE = 10;
+
+/**
+ * Prints a change with its differences; a mark shows which of them wait. A summary leaves out some
+ * of those that are in force without a person, and never one that waits.
+ */
 export function showChange(
   io: Io,
   change: OutsideChange,
-  { problem }: Pick<ConfigView, "problem"> = { problem: null },
+  { problem = null, summary = false }: Partial<Pick<ConfigView, "problem">> & {
+    summary?: boolean;
+  } = {},
 ): void {
   const { path, at, differences, waiting, after_sha256 } = change;
   if (after_sha256 === "") return showGone(io, change);
@@ -89,7 +97,12 @@ export function showChange(
   print(io, `${paint(io, "bold", visibleLine(path))}  changed ${when}, ${state}`);
   if (isBroken) return print(io, "  Correct the file; then gate config show shows its changes");
   if (differences === null) return print(io, "  gate cannot compare the versions; read the file");
-  for (const one of differences) print(io, describe(io, one));
+  const inForce = differences.filter((one) => one.in_force);
+  const hidden = new Set(summary ? inForce.slice(MOST_IN_FORCE) : []);
+  for (const one of differences) if (!hidden.has(one)) print(io, describe(io, one));
+  if (hidden.size > 0) {
+    print(io, `  … ${hidden.size} more that are in force already: gate config show`);
+  }
 }
 
 /** A deleted config takes no rule away, so its differences would mislead. */
