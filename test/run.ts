@@ -84,7 +84,7 @@ const SECTIONS: Section[] = [
     command: ON_DENO,
     files: ["test/runtime", "test/e2e"],
   },
-  { name: "browser", command: ON_DENO, files: ["test/browser"] },
+  { name: "browser", command: ON_NODE, files: ["test/browser"] },
 ];
 
 const TEMP = createMemoryFolder();

@@ -1,5 +1,6 @@
 import process from "node:process";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./longest_first.ts";
 
 /** Files that need a process of their own: it moves its temporary folder, or is itself looked at. */
 const ALONE = [
@@ -24,6 +25,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     pool: "forks",
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // Under Bun vitest loses Zod's exports unless it transforms that package itself.
     server: "Bun" in globalThis ? { deps: { inline: [/zod/] } } : {},
     // On Node, where most tests run, a process loads the sources once and not for each file again.

@@ -78,6 +78,7 @@ describe("live", () => {
     const page = await stage.page();
     await headline(page, "Write 1 line to src/kept.ts");
     const approve = page.getByRole("button", { name: /^Approve/ });
+    await page.locator(".live-live").waitFor();
     await stage.stop();
     await page.getByText("No decision can be made while the daemon").waitFor();
     expect(await approve.isDisabled()).toBe(true);

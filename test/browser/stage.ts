@@ -181,14 +181,19 @@ export class Stage {
     return { request };
   }
 
-  /** Opens a page through a login link, as a person does. */
+  /** Opens a page through a login link, as a person does; the link itself leads to the approvals. */
   async page(path = "/approvals", options: PageOptions = {}): Promise<Page> {
     const page = await this.stranger(options);
     const { path: link } = await this.api("POST", "/api/auth/login-code", {});
-    await page.goto(`${this.gate.url}${link}`);
+    await page.goto(this.gate.url + (path === "/approvals" ? link : await this.#logIn(link, path)));
     await page.getByText(`port ${this.gate.port}`).waitFor();
-    if (path !== "/approvals") await page.goto(`${this.gate.url}${path}`);
     return page;
+  }
+
+  /** Follows the link; returns the path with the key, so that the page need not load twice. */
+  async #logIn(link: string, path: string): Promise<string> {
+    const { headers } = await fetch(`${this.gate.url}${link}`, { redirect: "manual" });
+    return path + new URL(headers.get("location")!, this.gate.url).hash;
   }
 
   /** Opens a page in a browser without a key. */

@@ -30,6 +30,8 @@ export const SETTINGS: Deed[] = [
         const section = scene.region("Notifications");
         await hand.press(button("Send again", section));
         await until("it has arrived", async () => (await status()).dead === 0);
+        // The row that goes moves the box, which a click would miss.
+        await button("Send again", section).waitFor({ state: "detached" });
         const box = section.getByRole("checkbox").first();
         for (const isOn of [true, false]) {
           await hand.check(box);

@@ -24,8 +24,9 @@ export interface AttackClass {
   commands: (places: Places) => string[];
 }
 
+// It searches no program: with a PATH of its own, a script named `cat` would start itself for ever.
 const SCRIPT = ({ proof, project }: Places) =>
-  `touch ${proof}; echo OWNED >> ${project}/.env; cat ~/.gate/tokens/reviewer\n`;
+  `: > ${proof}; echo OWNED >> ${project}/.env; /bin/cat ~/.gate/tokens/reviewer\n`;
 
 const REBOUND_NAMES: AttackClass = {
   name: "a builtin or a variable changes which program a name means",
