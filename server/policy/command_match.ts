@@ -233,7 +233,8 @@ function matchAllowed(stage: Stage, unit: Unit): Match {
   const name = baseName(program);
   if (!stage.open && stage.operands.length === 0) {
     if (!isDescribed(name) && read.operands.length > 0) return "no";
-    if (hasOpenCode(name, args) || exceedsTask(read.words[0] ?? "", unit.argv)) return "no";
+    if (hasOpenCode(name, args, { is_piped: unit.pipes.length > 0 })) return "no";
+    if (exceedsTask(read.words[0] ?? "", unit.argv)) return "no";
   }
   const spelled = stage.read.options.map(({ name }) => name);
   if (unknownOptions(name, args).some((name) => !spelled.includes(name))) return "no";

@@ -52,10 +52,8 @@ function followAwk(program: string, call: Call, run: Runner): void {
     run.doubt("gate cannot read this awk program", show(program), call);
     return;
   }
-  const bare = tokens.map(({ kind, text }) => kind === "regex" ? "//" : text).join("");
-  const noText = tokens.map(({ kind, text }) =>
-    kind === "regex" ? "//" : kind === "text" ? '""' : text
-  ).join("");
+  const bare = joinLines(tokens.map(({ kind, text }) => kind === "regex" ? "//" : text).join(""));
+  const noText = withoutTexts(tokens);
   for (const [, path] of bare.matchAll(/<\s*"([^"]+)"/g)) {
     run.touch("read", path!, call, { implied: true });
   }
@@ -155,6 +153,23 @@ function readAwk(program: string): Token[] | null {
   return tokens;
 }
 
+/** The program with empty patterns and texts. */
+function withoutTexts(tokens: readonly Token[]): string {
+  return joinLines(
+    tokens.map(({ kind, text }) => kind === "regex" ? "//" : kind === "text" ? '""' : text)
+      .join(""),
+  );
+}
+
+/** The program with a statement that goes on after the end of a line in one line. */
+function joinLines(bare: string): string {
+  return bare.replace(GOES_ON, "$1 ");
+}
+
+/** A line end where no value ends, so that some version of awk reads on. */
+const GOES_ON =
+  /(\bin|[^\w)\]"/+\-\s;{}]|(?<!\+)\+(?:\+\+)*|(?<!-)-(?:--)*|(?<!\/)\/(?:\/\/)*)[ \t\r]*\n\s*/g;
+
 const WORDS = new Set(
   ("BEGIN END BEGINFILE ENDFILE NR NF FNR FS OFS RS ORS RSTART RLENGTH SUBSEP CONVFMT OFMT FIELDWIDTHS FPAT IGNORECASE RT " +
     "FILENAME if else while for do in break continue next nextfile exit return function func delete print printf switch " +
@@ -167,17 +182,16 @@ const WORDS = new Set(
 export function isComputingAwk(code: string): boolean {
   const tokens = isStatic(code) ? readAwk(code) : null;
   if (tokens === null) return false;
-  const bare = tokens.map(({ kind, text }) =>
-    kind === "regex" ? "//" : kind === "text" ? '""' : text
-  ).join("");
+  const bare = withoutTexts(tokens);
   if (/[@\\]/.test(bare) || bare.replaceAll("||", "").includes("|")) return false;
   if (bare.split(/[;{}\n]/).some((part) => /\bprintf?\b/.test(part) && part.includes(">"))) {
     return false;
   }
+  // For mawk "func" is no keyword, so it may stand before anything.
   const own = new Set([...bare.matchAll(/\bfunc(?:tion)?\s+(\w+)/g)].map((one) => one[1]!));
   return [...bare.matchAll(/([A-Za-z_]\w*)(\s*\()?/g)].every(([, word, called]) =>
-    WORDS.has(word!) || own.has(word!) ||
-    (called === undefined && OWN_NAME.test(word!) && !COMMANDS.test(word!))
+    WORDS.has(word!) ||
+    ((called === undefined || own.has(word!)) && OWN_NAME.test(word!) && !COMMANDS.test(word!))
   );
 }
 

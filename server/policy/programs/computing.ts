@@ -10,7 +10,11 @@ const AWK = /^[gmn]?awk$/;
  * Whether a call has inline code that may do more than compute and print. Only the plainest form is
  * known: the option, the code, and nothing else; for `awk` the code and the names of files.
  */
-export function hasOpenCode(program: string, args: readonly string[]): boolean {
+export function hasOpenCode(
+  program: string,
+  args: readonly string[],
+  { is_piped }: { is_piped: boolean },
+): boolean {
   if (AWK.test(program)) {
     const [code, ...files] = args.slice(/^-F./.test(args[0] ?? "") ? 1 : args[0] === "-F" ? 2 : 0);
     return !isComputing(program, code ?? "-") || files.some((file) => /^-|=/.test(file));
@@ -21,6 +25,8 @@ export function hasOpenCode(program: string, args: readonly string[]): boolean {
   }
   const option = Object.hasOwn(CODE_OPTIONS, program) ? CODE_OPTIONS[program]! : null;
   if (option === null || !args.some((arg) => option.test(arg))) return false;
+  // A pipe may be closed before Python prints. New versions then load `traceback.py` of the folder.
+  if (is_piped && program.startsWith("python")) return true;
   // Perl's and Ruby's other letters make them read files.
   const isPlain = /^(perl|ruby)$/.test(program) ? args[0] === "-e" : option.test(args[0]!);
   return args.length !== 2 || !isPlain || !isComputing(program, args[1]!);
@@ -89,20 +95,32 @@ const NODE_MEMBERS = listed(
     "reverse includes indexOf toFixed toString toUpperCase toLowerCase trim padStart padEnd repeat stringify parse " +
     "floor ceil round sqrt pow max min abs random PI E now toISOString getTime isInteger MAX_SAFE_INTEGER isArray concat",
 );
-const NODE_NAMES =
-  /\b(?:const|let)\s+([A-Za-z]\w*)|\b([A-Za-z]\w*)\s*=>|\(([A-Za-z]\w*)(?:, ?([A-Za-z]\w*))?\)\s*=>/g;
+/**
+ * Names that code may give itself. Whatever declares them, and wherever: no global of Node has such a
+ * name, so outside their scope they name nothing.
+ */
+const NODE_OWN = listed(
+  "acc sum total prev cur curr next item items key val value values el elem idx index line lines word words char " +
+    "chars num nums count res result results out arr list str text data left right one other",
+);
 
-/** Words of a closed list; a member by a computed name, a template and an escape may be anything. */
+/**
+ * Words of a closed list; a member by a computed name, a template and an escape may be anything. So
+ * may a member that a pattern takes apart (`{mainModule: m} = process`), and `process` as a whole has
+ * the environment.
+ */
 function isComputingNode(code: string): boolean {
   const bare = code.replace(/'(?:[^'\\\n]|\\[nt])*'|"(?:[^"\\\n]|\\[nt])*"/g, '""');
-  if (/['"]/.test(bare.replaceAll('""', "")) || /[`\\#@/]|[\w)\]"']\s*\[|\?\./.test(bare)) {
+  if (/['"]/.test(bare.replaceAll('""', "")) || /[`\\#@/]|[\w)\]}"']\s*\[|\?\./.test(bare)) {
     return false;
   }
-  const own = new Set(
-    [...bare.matchAll(NODE_NAMES)].flatMap((one) => one.slice(1).filter(Boolean)),
-  );
-  if ([...own].some((name) => NODE_WORDS.has(name!))) return false;
-  return [...bare.matchAll(/(\.\s*)?([A-Za-z_$][\w$]*)/g)].every(([, dot, word]) =>
-    dot === undefined ? NODE_WORDS.has(word!) || own.has(word!) : NODE_MEMBERS.has(word!)
+  const takesApart = /(?<!(?:\)|=>|\belse)\s*)\{/.test(bare) && bare.includes("=");
+  if (takesApart || /\bprocess\b(?!\s*\.)/.test(bare)) return false;
+  const isOwn = (word: string) => /^[a-z]$/.test(word) || NODE_OWN.has(word);
+  return [...bare.matchAll(/(\b(?:const|let)\s+|\.\s*)?([A-Za-z_$][\w$]*)/g)].every(
+    ([, before = "", word]) => {
+      if (before.startsWith(".")) return NODE_MEMBERS.has(word!);
+      return isOwn(word!) || (before === "" && NODE_WORDS.has(word!));
+    },
   );
 }

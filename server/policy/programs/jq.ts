@@ -45,7 +45,7 @@ export function jqProgram(args: readonly string[]): string | null {
 const WORDS = new Set(
   ("IN INDEX GROUP_BY UNIQUE_BY JOIN abs acos acosh add all and any arrays as ascii ascii_downcase ascii_upcase asin asinh atan " +
     "atan2 atanh booleans break bsearch builtins capture catch cbrt ceil combinations contains copysign cos " +
-    "cosh debug def del delpaths drem elif else empty end endswith erf error exp exp10 exp2 explode expm1 fabs " +
+    "cosh debug del delpaths drem elif else empty end endswith erf error exp exp10 exp2 explode expm1 fabs " +
     "false fdim finites first flatten floor fma fmax fmin fmod foreach format frexp from_entries fromdate " +
     "fromdateiso8601 fromjson fromstream gamma getpath gmtime group_by gsub halt halt_error has have_decnum " +
     "have_literal_numbers hypot if implode in index indices infinite input input_line_number inputs inside " +
@@ -65,9 +65,34 @@ export function isComputingJq(code: string): boolean {
   const bare = isStatic(code) ? withoutTexts(code) : null;
   if (bare === null || bare.includes("#")) return false;
   const own = new Set<string>();
-  for (const [, name, given = ""] of bare.matchAll(/\bdef\s+(\w+)\s*(?:\(([^)]*)\))?/g)) {
-    for (const one of [name!, ...given.split(";")]) own.add(one.trim());
+  let rest = bare;
+  // A function is known only after its definition, and one inside of something only there.
+  for (let found = DEFINITION.exec(rest); found; found = DEFINITION.exec(rest)) {
+    const [head, name, given = ""] = found;
+    const body = upToEnd(rest.slice(head.length));
+    const params = given.split(";").map((one) => one.replace("$", "").trim());
+    if (body === null || !usesOnly(body, new Set([...own, name!, ...params]))) return false;
+    own.add(name!);
+    rest = rest.slice(head.length + body.length + 1);
   }
+  return usesOnly(rest, own);
+}
+
+const DEFINITION = /^\s*def\s+(\w+)\s*(?:\(([^)]*)\)\s*)?:/;
+
+/** The code up to the first `;` outside of brackets; null if there is none. */
+function upToEnd(code: string): string | null {
+  let open = 0;
+  for (let at = 0; at < code.length; at++) {
+    if ("([{".includes(code[at]!)) open++;
+    else if (")]}".includes(code[at]!)) open--;
+    else if (code[at] === ";" && open === 0) return code.slice(0, at);
+  }
+  return null;
+}
+
+/** Whether a piece of code has only words of the list, those of its own, and names of fields. */
+function usesOnly(bare: string, own: ReadonlySet<string>): boolean {
   return [...bare.matchAll(/([.$@]*)(?<!\w)([A-Za-z_]\w*)(\s*:(?!:))?/g)].every(
     ([, sign, word, colon], at, all) => {
       if (sign!.endsWith("$")) return !/^(ENV|__prog\w*)$/.test(word!);

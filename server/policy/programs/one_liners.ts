@@ -14,6 +14,8 @@ const PERL_TEXT = /'(?:[^'\\]|\\[\\'])*'|"(?:[^"\\$@]|\\[nt\\"$@]|\$\w+(?![\w[{(
  * reads the environment, another variable of Perl, a file or a symbol by its name.
  */
 export function isComputingPerl(code: string): boolean {
+  // A line that begins with "=" begins a comment of many lines, in which quotes are no quotes.
+  if (/^=/m.test(code)) return false;
   const texts = code.match(PERL_TEXT) ?? [];
   const bare = code.replace(PERL_TEXT, '""');
   // In `$a'b` and `$"` the quote belongs to the name.
@@ -29,6 +31,8 @@ export function isComputingPerl(code: string): boolean {
   const values = bare.replaceAll('""', "0").replace(/[$@]\w+|\b(?:0x)?\d[\d_.]*(?:e\d+)?\b/g, "0");
   const plain = values.replace(/(?<=[0)])\s*(?:\*\*?|%|\/|&&|<=>|<=?)\s*(?=[0(])/g, " ");
   if (/["'$@%&`\\#~?:*/<]|->|-\s*[A-Za-z]|[^\s!-~]/.test(plain)) return false;
+  // `sort $x 1, 2` calls the function that the text in $x names.
+  if (/\bsort\s*[(\s]*\$/.test(bare)) return false;
   return [...plain.matchAll(/[A-Za-z_]\w*/g)].every(([word]) => PERL.has(word));
 }
 
@@ -44,11 +48,10 @@ const RUBY_TEXT = /'(?:[^'\\]|\\[\\'])*'|"(?:[^"\\#]|\\[nt\\"])*"/g;
 /** Whether Ruby code only computes and prints. Names of its own have one letter, as no method has. */
 export function isComputingRuby(code: string): boolean {
   const bare = code.replace(RUBY_TEXT, '""');
-  if (
-    /["'`$@#\\?:%&~{]|->|<<|[^\s!-~]/.test(
-      bare.replaceAll('""', "").replace(/\{\s*\|[\w, ]+\|/g, ""),
-    )
-  ) {
+  // A slash after a value divides; elsewhere it begins a pattern, in which quotes are no quotes.
+  const plain = bare.replaceAll('""', "").replace(/\{\s*\|[\w, ]+\|/g, "")
+    .replace(/[\d)\]][ \t]*\/|\b[a-oq-z][ \t]*\/(?=\s)/g, "0");
+  if (/["'`$@#\\?:%&~{/]|->|<<|[^\s!-~]/.test(plain)) {
     return false;
   }
   return [...bare.matchAll(/[A-Za-z_]\w*[!?]?/g)]

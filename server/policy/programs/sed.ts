@@ -56,7 +56,12 @@ export function readSed(script: string): SedCommand[] | null {
     } else {
       const isPlain = PLAIN.includes(char);
       if (!isPlain && !"aicerRwW".includes(char)) return null;
-      const end = isPlain ? commandEnd(script, at) : lineEnd(script, at);
+      const end = isPlain
+        ? commandEnd(script, at)
+        : "aic".includes(char)
+        ? textEnd(script, at)
+        : lineEnd(script, at);
+      if (end === null) return null;
       if (isPlain && !/^\s*[\w.-]*\s*$/.test(script.slice(at, end))) return null;
       commands.push({
         kind: kindOf(char),
@@ -94,6 +99,19 @@ function kindOf(char: string): SedCommand["kind"] {
 function lineEnd(script: string, at: number): number {
   const end = script.indexOf("\n", at);
   return end < 0 ? script.length : end;
+}
+
+/** `a text`, `a\text`, or `a\` and the text on the next line. */
+const TEXT = /[ \t]*(?![ \t])(?:\\\n|\\(?=[ \t]*[^ \t\n\\])|(?!\\))(?:[^\\\n]|\\[^])*/y;
+
+/**
+ * The end of the text that `a`, `i` or `c` adds: a backslash before a line end continues it. Null if
+ * versions of sed differ in where it begins, or if another part of the script may continue it.
+ */
+function textEnd(script: string, at: number): number | null {
+  TEXT.lastIndex = at;
+  const end = TEXT.exec(script) ? TEXT.lastIndex : at;
+  return end === script.length || script[end] === "\n" ? end : null;
 }
 
 function commandEnd(script: string, at: number): number {

@@ -35,6 +35,13 @@ describe("code that only computes is allowed by balanced, and asked about by str
     "awk -F: '$3 > 5 {print $1, $2}' src/a.txt",
     "awk -F , 'NR==1 || /x y/ {n++} END {print n}' src/a.txt",
     "ls | awk '{s += $1} END {printf \"%d\\n\", s}'",
+    "awk '{print $1,\n  $2\n}\n$3 > 5 {n++}' src/a.txt",
+    "awk 'function twice(x) {return 2 * x} {print twice($1)}' src/a.txt",
+    "node -e 'const total = [1, 2].reduce((sum, n) => sum + n, 0); if (total > 2) { console.log(total) }'",
+    "ruby -e '10.times { |i| puts (i + 4) / 2, i / 3 }'",
+    "jq 'def twice(f): f * 2; def four: twice(2); .a | twice(.) + four' src/a.json",
+    "sed 's/a/b/;2a one more line' src/a.txt",
+    "sed '1i\\\none, two\\\nw three' src/a.txt",
   ])("%s", (command) => {
     expect(effectOf(command)).toBe("allow");
     expect(effectOf(command, strict)).toBe("ask");
@@ -142,8 +149,56 @@ describe("other code is asked about", () => {
     "awk -v x=1 '{print x}'",
     "awk '{print}' x=1 a",
     "awk '{print}' -f a.awk",
+    "node -e 'const f = (require, fs) => 1; const { readFileSync: r } = require(\"fs\")'",
+    "node -e '(fetch) => 1; fetch(\"http://127.0.0.1/\")'",
+    "node -e 'if (1) { const fetch = 1 } fetch(\"http://127.0.0.1/\")'",
+    'node -e \'const {["constructor"]: c} = x => 1; c("x")()\'',
+    'node -e \'(({"constructor": c}) => c("x")())(x => 1)\'',
+    'node -e \'let c; ({"constructor": c} = x => 1); c("x")()\'',
+    "node -e '{}[\"constructor\"]'",
+    "node -p process",
+    "node -e 'const p = process; console.log(p)'",
+    "node -e 'JSON.stringify([process, 1])'",
+    "node -p v8",
+    'awk \'BEGIN {print "a",\n"b" > ("out" ".txt")}\'',
+    "awk 'BEGIN {print 1 ?\n2 :\n3 > x}'",
+    "awk 'BEGIN {print 1 +\n\n2 > x}'",
+    "awk 'BEGIN {print x++ -  # a comment\n2 > x}'",
+    "awk 'BEGIN {print 1 in\nx > y}'",
+    'mawk \'BEGIN {x = func ENVIRON["X"]; print ENVIRON["X"]}\'',
+    "mawk 'BEGIN {x = func ARGV[0]; sub(/.*/, \"b\", ARGV[1])} {print}' a",
+    "mawk 'BEGIN {x = func getline; print}'",
+    "jq -n '(def env: 1; 1), env'",
+    "jq -n 'def f(env): 1; env'",
+    "jq -n 'def f: def env: 1; 1; env'",
+    "jq -n 'env, 1 | def env: 1; 1'",
+    "perl -e 'my $s = \"DynaLoader::boot_DynaLoader\"; print sort $s 1, 2'",
+    "perl -e 'my $s = \"a\"; print sort( $s 1, 2)'",
+    "perl -e \"print 1;\n=x '\n=cut\nprint q(x);#'\"",
+    "ruby -e \"/'/;puts(File.read(%q(a)))#'\"",
+    "ruby -e \"1\n/'/;File.read(%q(a))#'\"",
+    "ruby -e \"p /'/;File.read(%q(a))#'\"",
+    "python3 -c 'print(1)' | true",
+    "cat src/a.txt | python3 -c 'print(1)'",
   ])("%s", (command) => {
     expect(effectOf(command)).not.toBe("allow");
+  });
+});
+
+describe("the text that sed adds is no script, and what comes after it is", () => {
+  test.each([
+    ["sed 'a one\\\nsdxd\ne id' a.txt", "ask"],
+    ["sed 'a\\ \nsdxd\ne id' a.txt", "ask"],
+    ["sed 'a  \\\\\nsdxd\ne id' a.txt", "ask"],
+    ["sed 'i\\\\\nsdxd\ne id' a.txt", "ask"],
+    ["sed -e 'c\\' -e 'sdxd\ne id' a.txt", "ask"],
+    ["sed 'a one\\\nsnxn\nr .env' a.txt", "deny"],
+    ["sed '1i\\\ns,x,\nw ../out,' a.txt", "deny"],
+    ["sed '1i\\\none\\\\\ne id' a.txt", "ask"],
+    ["sed '1i\\\none\\\ne id' a.txt", "allow"],
+    ["sed 'a\\  one' a.txt", "allow"],
+  ])("%s: %s", (command, effect) => {
+    expect(effectOf(command, permissive)).toBe(effect);
   });
 });
 
@@ -158,6 +213,8 @@ describe("files in code are read", () => {
     ["perl -pe 1 '|touch a'", "ask"],
     ["perl -ne print '< .env'", "deny"],
     ["perl -ne print a.txt", "allow"],
+    ['awk \'BEGIN {f = "/etc/x"; print "a",\n"b" > f}\'', "ask"],
+    ['awk \'BEGIN {print "a",\n"b" > "/etc/x"}\'', "deny"],
     ['awk \'$1 < "m" && $2 > "a" {print}\' a.txt', "allow"],
     ["awk '{print ARGV[0]}' a.txt", "allow"],
     ["python3 -c \"print(open('.env').read())\"", "ask"],
