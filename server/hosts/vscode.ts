@@ -28,6 +28,7 @@ export const VSCODE: AgentHost = {
   protected_paths: [
     ["mcp.json", SERVER_LIST],
     [".vscode", EDITOR_SETTINGS],
+    ["*.code-workspace", EDITOR_SETTINGS],
     ["~/.config/{Code,Code - Insiders}", SETTINGS],
     ["~/Library/Application Support/{Code,Code - Insiders}", SETTINGS],
   ],

@@ -3,7 +3,7 @@ import type { CompiledRule } from "./finding.ts";
 import { compileSegment, GLOB_LIMITS, type Match, matchSegment, type Segment } from "./glob.ts";
 import { HOLE, isStatic, isWild } from "./holes.ts";
 import { baseName, lastName, type Read, readCommand, SHELLS } from "./programs/grammar.ts";
-import { hasOpenCode } from "./programs/computing.ts";
+import { hasOpenCode, hasOpenFilter } from "./programs/computing.ts";
 import { isDescribed } from "./programs/described.ts";
 import { unknownOptions } from "./programs/known_options.ts";
 import { exceedsTask } from "./programs/runners.ts";
@@ -231,6 +231,7 @@ function matchAllowed(stage: Stage, unit: Unit): Match {
   const { argv: [program = "", ...args], read } = unit;
   if (read.unknown || matchWords(stage, read) !== "yes") return "no";
   const name = baseName(program);
+  if (hasOpenFilter(name, args)) return "no";
   if (!stage.open && stage.operands.length === 0) {
     if (!isDescribed(name) && read.operands.length > 0) return "no";
     if (hasOpenCode(name, args, { is_piped: unit.pipes.length > 0 })) return "no";

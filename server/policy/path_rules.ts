@@ -73,6 +73,7 @@ function matchRules(
   if (names.some(({ path }) => path.startsWith("/proc/") && OF_A_PROCESS.test(path))) {
     found.push(throughProcess(facts.lexical));
   }
+  if (names.some(({ path }) => ANY_FILE.test(path))) found.push(anyFile(facts.lexical));
   if (access === "delete") found.push(...holdsHome(names, around));
   if (isWild(facts.lexical)) {
     if (access !== "read") found.push(unknownTarget(access, facts.lexical));
@@ -201,6 +202,15 @@ export function throughProcess(path: string): Finding {
     : `"${show(path)}" names a file through a process, so gate cannot tell which file; ` +
       "use the file's own path";
   return builtin("ask", "unresolved", "/proc/*", reason);
+}
+
+/** Disks and memory, in which each file is, and terminals and keyboards, on which a person types. */
+const ANY_FILE =
+  /^\/(?:dev\/(?:(?:[shv]d|xvd|nvme|mmcblk|loop|dm-|md|nbd|zram|sr|r?disk|ram|hidraw|vcs)\w*|(?:mapper|disk|block|input|pts)\/.+|k?mem|port|console|tty(?:\d+|s\d+)?)|proc\/kcore)$/;
+
+function anyFile(path: string): Finding {
+  const reason = `"${show(path)}" may show any file, or what a person types`;
+  return builtin("ask", "unresolved", "/dev/*", reason);
 }
 
 /** Denies to delete or move a folder with the gate's data or the user's home in it. */

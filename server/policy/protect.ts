@@ -29,6 +29,14 @@ const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
   [".devcontainer", "Container settings run code"],
   ...new Map(HOSTS.flatMap(({ protected_paths }) => protected_paths)),
   [".envrc", "Run by direnv on entering the folder"],
+  ["{.,}{mise,rtx}{.*,}.toml", "Run by mise on entering the folder"],
+  [".{mise,rtx}", "Run by mise on entering the folder"],
+  ["**/.config/mise", "Run by mise on entering the folder"],
+  [".{autoenv{,.zsh,.leave},rvmrc}", "Run by the shell on entering the folder"],
+  [".{exrc,nvimrc,nvim.lua,lvimrc}", EDITOR_SETTINGS],
+  [".dir-locals{,-2}.el", EDITOR_SETTINGS],
+  ["**/.hg/hgrc{,-not-shared}", "Mercurial's settings run code"],
+  ["**/.jj/repo/config.toml", "Jujutsu's settings run code"],
 ];
 
 /** Whether a file or folder of this name is never written without a person. */

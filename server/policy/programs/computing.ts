@@ -32,6 +32,15 @@ export function hasOpenCode(
   return args.length !== 2 || !isPlain || !isComputing(program, args[1]!);
 }
 
+/** Whether a call of `gh` filters its output by code that may print the environment. */
+export function hasOpenFilter(program: string, args: readonly string[]): boolean {
+  if (program !== "gh") return false;
+  return args.some((arg, at) => {
+    const code = /^(?:--jq=|-[a-zA-Z]*q)([^]*)$/.exec(arg)?.[1] ?? (arg === "--jq" ? "" : null);
+    return code !== null && !isComputing("jq", code || args[at + 1] || "");
+  });
+}
+
 const CODE_OPTIONS: Record<string, RegExp> = {
   python: /^-[a-zA-Z]*c/,
   python3: /^-[a-zA-Z]*c/,

@@ -82,10 +82,32 @@ export const runGit: Handler = (argv, call, run) => {
     run.doubt(`"git ${name}" is not a git command: it may be an alias`, name, call);
     return ANY;
   }
+  if (inner.stdin !== "" && opensEditor(name, args)) {
+    run.doubt("git's editor reads this input, and may run commands in it", call.text, call);
+  }
   runOptions(name, args, inner, run);
   touchShown(name, args, isPlain(parsed), inRepository(parsed, inner), run);
   return printed(name, args);
 };
+
+/** Whether the command may start the person's editor, on a message or on a part of a change. */
+function opensEditor(name: string, args: readonly string[]): boolean {
+  const parsed = readOptions(args, EDITING);
+  if (has(parsed, "edit", "interactive", "patch", "edit-description")) {
+    return /^(add|stage|commit|checkout|restore|reset|stash|rebase|tag|merge|revert|cherry-pick|notes|branch|config)$/
+      .test(name);
+  }
+  if (name !== "commit") return false;
+  const isReworded = valuesOf(parsed, "fixup").some((of) => /^(amend|reword):/.test(of));
+  return isReworded || has(parsed, "squash", "reedit-message") ||
+    !has(parsed, "message", "file", "reuse-message", "fixup", "no-edit", "dry-run");
+}
+
+const EDITING = spec(
+  "-e,--edit -i,--interactive -p,--patch --edit-description -m,--message= -F,--file= --fixup= " +
+    "-C,--reuse-message= -c,--reedit-message= --squash= --no-edit --dry-run -t,--template= " +
+    "--author= --date= --trailer= -S,--gpg-sign=? -u,--untracked-files=?",
+);
 
 function inFolder(parsed: Parsed, call: Call): Call {
   return valuesOf(parsed, "C").reduce(enter, call);

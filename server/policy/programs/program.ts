@@ -1,5 +1,5 @@
 import type { Below } from "../below.ts";
-import { ANY, isStatic } from "../holes.ts";
+import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
@@ -73,7 +73,7 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
   for (const code of valuesOf(parsed, ...row.code)) {
     run.code(code.replace(/^!/, ""), { ...call, stdin: ANY, shell: call.shell.fork() });
   }
-  touchOperands(row, parsed, call, run);
+  touchOperands(row, argv[0]!, parsed, call, run);
   touchNamed(parsed, call, run);
   return ANY;
 }
@@ -143,7 +143,23 @@ function noteDownloads(parsed: Parsed, program: string, call: Call, run: Runner)
   }
 }
 
-function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void {
+const AS_OWNER = /^0*[2-7]\d{3}$|[+=][^,]*s/;
+
+/** Other users run a file with such a mode as its owner, whoever wrote it. */
+function noteMode(parsed: Parsed, call: Call, run: Runner): void {
+  const mode = parsed.operands[0] ?? "";
+  if (has(parsed, "reference") || isWild(mode) || AS_OWNER.test(mode)) {
+    run.doubt("others may run the file as its owner then", call.text, call);
+  }
+}
+
+function touchOperands(
+  row: Row,
+  program: string,
+  parsed: Parsed,
+  call: Call,
+  run: Runner,
+): void {
   const { operands } = parsed;
   const how = row.reveals ? { reveals: row.reveals } : {};
   const below = row.below?.(parsed) ?? null;
@@ -171,6 +187,7 @@ function touchOperands(row: Row, parsed: Parsed, call: Call, run: Runner): void 
       return all(changes ? "write" : "read", [...files, ...folder]);
     }
     case "mode":
+      if (program === "chmod") noteMode(parsed, call, run);
       return all("write", has(parsed, "reference") ? operands : operands.slice(1));
     case "copy":
     case "move":

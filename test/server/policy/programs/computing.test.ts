@@ -185,6 +185,46 @@ describe("other code is asked about", () => {
   });
 });
 
+test.each([
+  ["git commit", "allow"],
+  ["git commit -m x < src/a.txt", "allow"],
+  ["cat src/a.txt | git commit -F -", "allow"],
+  ["git commit -qam x <<'X'\nyes\nX", "allow"],
+  ["printf ':!id\\n' | git commit", "ask"],
+  ["git commit --amend <<'X'\n:!id\nX", "ask"],
+  ["git commit -m x -p < src/a.txt", "ask"],
+  ["printf 'e\\n' | git add -p", "ask"],
+  ["gh pr list --json number -q '.[].number'", "allow"],
+  ["gh pr list --json number -q '.[] | env'", "ask"],
+  ["gh pr list --json number --jq '$ENV'", "ask"],
+  ["gh pr list --json number --jq=env", "ask"],
+  ["gh pr list --json number -qenv", "ask"],
+  ["chmod 755 src/a.sh", "allow"],
+  ["chmod u+rwx,go-s src/a.sh", "allow"],
+  ["chmod 4755 src/a.sh", "ask"],
+  ["chmod 02755 src/a.sh", "ask"],
+  ["chmod u=rx,g+xs src/a.sh", "ask"],
+  ["chmod --reference=/usr/bin/su src/a.sh", "ask"],
+  ["cp src/a.txt src/a.code-workspace", "ask"],
+  ["cp src/a.txt src/mise.toml", "ask"],
+  ["cp src/a.txt src/.mise.local.toml", "ask"],
+  ["cp src/a.txt src/.config/mise/config.toml", "ask"],
+  ["cp src/a.txt src/.autoenv.zsh", "ask"],
+  ["cp src/a.txt src/.nvim.lua", "ask"],
+  ["cp src/a.txt src/.dir-locals.el", "ask"],
+  ["cp src/a.txt src/.hg/hgrc", "ask"],
+  ["cp src/a.txt src/.jj/repo/config.toml", "ask"],
+  ["cp src/a.txt src/config.toml", "allow"],
+  ["head -c 9 /dev/urandom", "allow"],
+  ["cat /dev/fd/0", "allow"],
+  ["strings /dev/sda1", "ask"],
+  ["cat /dev/mapper/home", "ask"],
+  ["cat /dev/pts/0", "ask"],
+  ["grep -a KEY /proc/kcore", "ask"],
+])("%s: %s under balanced", (command, effect) => {
+  expect(effectOf(command)).toBe(effect);
+});
+
 describe("the text that sed adds is no script, and what comes after it is", () => {
   test.each([
     ["sed 'a one\\\nsdxd\ne id' a.txt", "ask"],
