@@ -43,7 +43,7 @@ export function dashedCommand(program: string): string | null {
 
 /** Settings whose value git runs. */
 const RUN_KEYS =
-  /^(core\.(pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor|diff\.external|pager\.\w+|gpg(\.\w+)?\.program|gpg\.ssh\.defaultkeycommand|credential(\..*)?\.helper|diff\..*\.(command|textconv)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|(diff|merge)tool\..*\.cmd|browser\..*\.cmd|man\..*\.cmd|sendemail\.(smtpserver|sendmailcmd|tocmd|cccmd)|remote\..*\.(uploadpack|receivepack|proxy)|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..*\.(command|cmd)|tar\..*\.command|submodule\..*\.update|hook\..*\.command)$/;
+  /^(core\.(pager|editor|sshcommand|fsmonitor|askpass|gitproxy|alternaterefscommand)|sequence\.editor|diff\.external|pager\.\w+|gpg(\.\w+)?\.program|gpg\.ssh\.defaultkeycommand|credential(\..*)?\.helper|diff\..*\.(command|textconv)|merge\..*\.driver|filter\..*\.(clean|smudge|process)|(diff|merge|gui)tool\..*\.(cmd|path)|(browser|man)\..*\.(cmd|path)|gc\.recentobjectshook|remote\..*\.vcs|sendemail\.(smtpserver|sendmailcmd|tocmd|cccmd)|remote\..*\.(uploadpack|receivepack|proxy)|interactive\.difffilter|uploadpack\.packobjectshook|trailer\..*\.(command|cmd)|tar\..*\.command|submodule\..*\.update|hook\..*\.command)$/;
 
 /** Settings that name files which git runs, or further settings. */
 const FILE_KEYS =
@@ -140,6 +140,19 @@ function isPlain({ options }: Parsed): boolean {
 /** Settings about colours, names and messages. */
 const HARMLESS_KEYS =
   /^(color|user|author|committer|advice|column|safe|http|credential|gc|pack|commit\.gpgsign|tag\.gpgsign|init\.defaultbranch|core\.(pager|quotepath|autocrlf|eol|fsmonitor|editor|preloadindex|longpaths|compression|sshcommand)|diff\.(color\w*|noprefix|mnemonicprefix|renames|renamelimit|algorithm|context)|log\.(date|decorate|showsignature))(\.[\w.-]+)?(=|$)/i;
+
+/** Settings about colours, names and messages, of which an allow rule covers any value. */
+const PLAIN_KEYS =
+  /^(color(\.\w+)*|advice\.\w+|column\.\w+|(user|author|committer)\.(name|email)|gc\.auto|init\.defaultbranch|(commit|tag)\.gpgsign|core\.(quotepath|autocrlf|eol|safecrlf|filemode|ignorecase|precomposeunicode|preloadindex|longpaths|compression|abbrev)|diff\.(color\w*|noprefix|mnemonicprefix|renames|renamelimit|algorithm|context|interhunkcontext)|log\.(date|decorate|abbrevcommit|showsignature))$/;
+
+/**
+ * Whether gate knows what a setting before a git command does: what its value runs or names is judged
+ * by itself, or it is a plain one.
+ */
+export function isKnownSetting(setting: string): boolean {
+  const key = setting.split("=")[0]!.toLowerCase();
+  return [PLAIN_KEYS, RUN_KEYS, FILE_KEYS, REDIRECT_KEYS, /^alias\./].some((one) => one.test(key));
+}
 
 function readSetting(setting: string, aliases: Map<string, string>, call: Call, run: Runner): void {
   const at = setting.indexOf("=");

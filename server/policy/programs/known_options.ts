@@ -1,8 +1,9 @@
 import { ROWS } from "./rows.ts";
 import { isDescribed } from "./described.ts";
-import { GENERIC, has, outside, readOptions, spec, splitCommand } from "./options.ts";
+import { GENERIC, has, outside, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 import { GIT_OPTIONS } from "./git_options.ts";
 import { GRAMMARS } from "./grammar.ts";
+import { isKnownSetting } from "./git.ts";
 
 /**
  * The options of a command that the tables do not know. Only programs with a list count; an allow
@@ -26,6 +27,7 @@ function ofGit(args: readonly string[]): string[] {
   const { parsed, rest } = splitCommand(args, GRAMMARS.git!.options, 0);
   const [name = "", ...given] = rest;
   const own = outside(parsed, GIT_ITSELF);
+  if (!valuesOf(parsed, "c").every(isKnownSetting)) own.push("c");
   if (!Object.hasOwn(GIT_OPTIONS, name)) return own;
   const read = readOptions(given, GIT_OPTIONS[name]!);
   // Without an index the operands are any two files.
