@@ -29,7 +29,7 @@ export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): Na
   for (const { op, path, walked, implied, on_disk } of effects) {
     const full = walked ?? absolutePath(path, cwd);
     if (!on_disk) paths.add(full);
-    if (!implied && isStatic(path)) accesses.push({ access: op, path: full });
+    if ((!implied || op === "write") && isStatic(path)) accesses.push({ access: op, path: full });
     if (op === "delete") deletes.push(full);
   }
   for (const { argv, folders } of units) {

@@ -13,8 +13,8 @@ export interface OtherName {
 const STORES =
   /\/(?:node_modules|\.pnpm|\.git\/objects|\.yarn|\.cache)\/|^\/(?:usr|bin|sbin|lib|lib64|opt|nix|snap|System|Library)\//;
 
-/** More accesses of one action are not compared. */
-const MAX_COMPARED = 64;
+/** An action with more accesses asks. */
+const MAX_COMPARED = 2_000;
 
 /**
  * Evaluates accesses to files with several hard links: a rule that blocks one name of a file blocks
@@ -25,7 +25,9 @@ export async function judgeOtherNames(
   configs: () => Promise<readonly Pick<Config, "inForce">[]>,
 ): Promise<OtherName | null> {
   let blocked: Map<string, string> | null = null;
-  let worst: OtherName | null = null;
+  let worst: OtherName | null = accesses.length > MAX_COMPARED
+    ? { effect: "ask", reason: "it names too many files to tell whether they have other names" }
+    : null;
   for (const { access, path } of accesses.slice(0, MAX_COMPARED)) {
     // Deleting a name leaves the file under its others.
     const file = access === "delete" ? null : linkedFile(path);

@@ -213,9 +213,14 @@ function touchCopies(
   const alone = folder === undefined && operands.length < 2;
   const sources = folder !== undefined || alone ? operands : operands.slice(0, -1);
   const target = folder ?? (alone ? undefined : operands.at(-1));
+  const isShared = how === "link"
+    ? !has(parsed, "symbolic")
+    : how === "copy" && has(parsed, "link");
   for (const path of sources) {
     if (isRemote(path)) continue;
     run.touch(how === "move" ? "delete" : "read", path, call);
+    // What is written to the new name later is written to the old one.
+    if (isShared) run.touch("write", path, call);
     if (below) touchBelow([path], below, call, run);
   }
   if (target === undefined || isRemote(target) || dry) return;

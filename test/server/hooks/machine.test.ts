@@ -239,6 +239,8 @@ test("another name of the same file meets the rule of the first", async () => {
   linkSync(join(project, ".env"), join(elsewhere, "twin"));
   linkSync(join(project, "src/a.txt"), join(elsewhere, "other"));
   expect(await run("cat twin")).toMatch(/^Blocked.*another name of/);
+  const others = Array.from({ length: 80 }, (_, at) => `other${at}`).join(" ");
+  expect(await run(`cat ${others} twin`)).toMatch(/^Blocked.*another name of/);
   expect(await run("cat harmless")).toMatch(/^Blocked|^held$/);
   expect(await ask("Read", { file_path: join(elsewhere, "twin") })).toMatch(/^Blocked/);
   expect(await ask("Read", { file_path: join(elsewhere, "other") })).toBe("held");

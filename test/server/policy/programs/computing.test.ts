@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compilePolicy } from "../../../../server/policy/evaluate.ts";
 import { policyTemplate } from "../../../../server/policy/templates.ts";
-import { evaluateCommand } from "../score.ts";
+import { evaluateCommand, ROOT } from "../score.ts";
 
 const policyOf = (name: "balanced" | "strict" | "permissive") =>
   compilePolicy({ global: null, project: policyTemplate(name), override_global: false });
@@ -206,6 +206,14 @@ test.each([
   ["git -c lfs.extension.x.clean=./src/x.sh add src", "ask"],
   ["git -c safe.bareRepository=all -C src/bare status", "ask"],
   ["git -c mailmap.blob=HEAD:a shortlog", "ask"],
+  ["cp -l src/a.txt docs/a.txt", "allow"],
+  ["cp -s ~/.bashrc src/a", "allow"],
+  ["cp -l ~/.bashrc src/a", "deny"],
+  ["cp -al ~/bin src/bin", "deny"],
+  ["cp -lt src ~/.bashrc", "deny"],
+  ["cp -l .git/config src/a", "ask"],
+  ["cp -l gate.config.json src/a", "ask"],
+  ["ln ~/.bashrc src/a", "deny"],
   ["chmod 755 src/a.sh", "allow"],
   ["chmod u+rwx,go-s src/a.sh", "allow"],
   ["chmod 4755 src/a.sh", "ask"],
@@ -230,6 +238,11 @@ test.each([
   ["grep -a KEY /proc/kcore", "ask"],
 ])("%s: %s under balanced", (command, effect) => {
   expect(effectOf(command)).toBe(effect);
+});
+
+test("a copy into a folder writes a file of the source's name there", () => {
+  expect(evaluateCommand("cp docs/a.txt src", balanced).named?.accesses)
+    .toContainEqual({ access: "write", path: `${ROOT}/src/a.txt` });
 });
 
 describe("the text that sed adds is no script, and what comes after it is", () => {
