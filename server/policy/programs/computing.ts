@@ -1,7 +1,7 @@
 import { isStatic } from "../holes.ts";
 import { isComputingAwk } from "./awk.ts";
 import { isComputingSed } from "./sed.ts";
-import { isComputingJq, jqProgram } from "./jq.ts";
+import { hasUncertainFile, isComputingJq, jqProgram } from "./jq.ts";
 import { isComputingPerl, isComputingRuby } from "./one_liners.ts";
 
 const AWK = /^[gmn]?awk$/;
@@ -20,6 +20,7 @@ export function hasOpenCode(
     return !isComputing(program, code ?? "-") || files.some((file) => /^-|=/.test(file));
   }
   if (program === "jq") {
+    if (hasUncertainFile(args)) return true;
     const code = jqProgram(args);
     return code !== null && !isComputing(program, code);
   }

@@ -42,6 +42,20 @@ export function jqProgram(args: readonly string[]): string | null {
   return has(parsed, "from-file") ? null : parsed.operands[0] ?? null;
 }
 
+/**
+ * Whether the code comes from a file that gate does not look up: of a stream, or of an older version of
+ * jq, for which `-f` has no value and makes the first of all other words the file.
+ */
+export function hasUncertainFile(args: readonly string[]): boolean {
+  const parsed = readOptions(args, ROWS.jq!.grammar);
+  const [file, ...more] = valuesOf(parsed, "from-file");
+  if (file === undefined) return false;
+  const at = args.indexOf(file);
+  const [first] = parsed.operands;
+  const isFirst = at >= 0 && (first === undefined || args.indexOf(first) > at);
+  return !isFirst || more.length > 0 || /^(?:-|\/+(?:dev|proc)\/.*)$/.test(file);
+}
+
 const WORDS = new Set(
   ("IN INDEX GROUP_BY UNIQUE_BY JOIN abs acos acosh add all and any arrays as ascii ascii_downcase ascii_upcase asin asinh atan " +
     "atan2 atanh booleans break bsearch builtins capture catch cbrt ceil combinations contains copysign cos " +
