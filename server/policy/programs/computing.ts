@@ -28,8 +28,7 @@ export function hasOpenCode(
   if (option === null || !args.some((arg) => option.test(arg))) return false;
   // A pipe may be closed before Python prints. New versions then load `traceback.py` of the folder.
   if (is_piped && program.startsWith("python")) return true;
-  // Perl's and Ruby's other letters make them read files.
-  const isPlain = /^(perl|ruby)$/.test(program) ? args[0] === "-e" : option.test(args[0]!);
+  const isPlain = (PLAIN_OPTIONS[program] ?? /^-e$/).test(args[0]!);
   return args.length !== 2 || !isPlain || !isComputing(program, args[1]!);
 }
 
@@ -48,6 +47,13 @@ const CODE_OPTIONS: Record<string, RegExp> = {
   node: /^(-[a-z]*[ep]|--eval|--print)/,
   perl: /^-[a-zA-Z0-9]*[eE]/,
   ruby: /^-[a-zA-Z0-9]*e/,
+};
+
+/** Of other letters before it, some take the rest as their value (`-mc`), read files or the input. */
+const PLAIN_OPTIONS: Record<string, RegExp> = {
+  python: /^-[BEIPSsuq]*c$/,
+  python3: /^-[BEIPSsuq]*c$/,
+  node: /^(-e|-p|-pe|--eval|--print)$/,
 };
 
 /** Whether code only computes and prints: it opens, loads and runs nothing. A closed list. */
