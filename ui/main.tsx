@@ -160,6 +160,7 @@ const CHUNKS = [
   () => import("./diff/images.tsx"),
   () => import("./diff/notes.tsx"),
   () => import("./settings/notices.ts"),
+  () => import("./shell/config_problems.tsx"),
   async () => await (await import("./diff/colours.ts")).loadLanguages(),
 ];
 

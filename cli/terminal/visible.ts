@@ -1,3 +1,4 @@
+import { listedParts } from "../../server/shown/listed.ts";
 import { HIDDEN, segments } from "../../server/shown/visible.ts";
 import { displayWidth, fit } from "./width.ts";
 
@@ -17,22 +18,13 @@ export function visibleLine(text: string): string {
   return visibleText(text.replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
 }
 
-/** More of one text than this is too much for a list. */
-const MOST_LISTED = 2_000;
-const LISTED_START = 1_500;
-const LISTED_END = 300;
-
 /**
  * A text as a list shows it, on one visible line. Of a long one it shows the start and the end, so that
  * lists stay quick and short, whatever agents submit; a card shows all of it.
  */
 export function listedLine(text: string): string {
-  if (text.length <= MOST_LISTED) return visibleLine(text);
-  const left = text.slice(LISTED_START, -LISTED_END);
-  const unusual = /[^\t\n\x20-\x7e]|xn--/.test(left) ? ", some in another alphabet" : "";
-  const start = visibleLine(text.slice(0, LISTED_START).toWellFormed());
-  const end = visibleLine(text.slice(-LISTED_END).toWellFormed());
-  return `${start}[${left.length} more characters${unusual}]${end}`;
+  const [start, note = "", end = ""] = listedParts(text);
+  return `${visibleLine(start)}${note}${visibleLine(end)}`;
 }
 
 /**

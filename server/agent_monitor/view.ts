@@ -121,7 +121,7 @@ export function showLimits(
 ): RateLimits {
   const { id, name, no_limits } = agent;
   if (newest === null) {
-    const reason = no_limits ?? `No session of the last days has told them; start ${name}`;
+    const reason = no_limits ?? `No session of the last days has reported them; start ${name}`;
     return {
       ...{ agent: id, name, status: "unavailable", reason },
       ...{ updated_at: null, stale: false, limits: [] },

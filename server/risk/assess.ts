@@ -81,7 +81,8 @@ function fileCauses(facts: RiskFacts): Cause[] {
     causes.push(...placeCauses({ access, path: change.path, shown: change.shown }, facts));
     causes.push(...changeCauses(change), ...contentCauses(change));
   }
-  if (isMove) causes.push({ name: "moves", why: `moves "${changes[0]!.shown}"` });
+  const moved = isMove && changes.find(({ after }) => after === null);
+  if (moved) causes.push({ name: "moves", why: `moves "${moved.shown}"` });
   for (const one of [...accesses.filter(({ path }) => !changed.has(path)), ...named]) {
     causes.push(...placeCauses(one, facts));
   }

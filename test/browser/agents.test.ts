@@ -188,6 +188,17 @@ test("what is unsure is said to be, and bars say in words what they show", async
   expect(await axe(page)).toEqual([]);
 });
 
+test("projects with one agent each share a row", async () => {
+  await startClaude();
+  await startClaude({ project: "shop", session_id: `${id}-shop` });
+  const page = await stage.page("/agents", { width: 1440 });
+  const [one, other] = [cardOf(page), cardOf(page, `${id}-shop`)];
+  for (const card of [one, other]) await card.waitFor();
+  const [left, right] = [(await one.boundingBox())!, (await other.boundingBox())!];
+  expect(left.y).toBe(right.y);
+  expect(left.x).not.toBe(right.x);
+});
+
 test("cards keep their places while somebody is at them", async () => {
   await startClaude({ session_id: `${id}-a` });
   const { registered } = await startClaude({ session_id: `${id}-b`, status: "idle" });

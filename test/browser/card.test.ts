@@ -25,6 +25,7 @@ describe("the words of a card", () => {
     expect(text).toContain("Moves the file (4 bytes).");
     expect(text).toContain("Can be rolled back: the file would be moved back.");
     expect(text).not.toContain("Replaces");
+    expect(text).toContain('moves "src/from.ts"');
     expect(await page.locator(".moved tbody th").allInnerTexts()).toEqual(["New", "Deleted"]);
   });
 
@@ -61,8 +62,8 @@ describe("the words of a card", () => {
     for (const path of [`/approvals?id=${id}`, `/actions/${id}`]) {
       expect(await fact(path, "Programs")).toEqual([text]);
       expect(await fact(path, "Remember")).toHaveLength(1);
-      expect(await fact(path, "Can change")).toEqual([
-        "Can change every file that these programs or the scripts load",
+      expect(await fact(path, "Not fixed")).toEqual([
+        "Not fixed every file that these programs or the scripts load",
       ]);
     }
   });
@@ -76,6 +77,15 @@ describe("the words of a card", () => {
     );
     const { id: other } = await stage.submit("run_command", { command: "cp -r a b" });
     expect(await fact(`/approvals?id=${other}`, "Remember")).toEqual([]);
+  });
+
+  test("a replaced file is named with both sizes, in words", async () => {
+    stage.write("src/sized.ts", "12345");
+    const { id } = await stage.hold("sized.ts", "1234567");
+    expect(await fact(`/approvals?id=${id}`, "Effects")).toEqual([
+      "Effects Replaces the file of 5 bytes with 7 bytes. " +
+      "Can be rolled back: gate keeps the current file.",
+    ]);
   });
 
   test("effects that are known only at run time are described in words", async () => {

@@ -82,9 +82,18 @@ describe("live", () => {
     await stage.stop();
     await page.getByText("No decision can be made while the daemon").waitFor();
     expect(await approve.isDisabled()).toBe(true);
-    expect(await page.getByRole("button", { name: /^Reject/ }).isDisabled()).toBe(true);
-    await page.keyboard.press("a");
-    await page.getByText("The daemon does not answer. Nothing was decided.").waitFor();
+    for (const name of [/^Reject/, /^Edit/, /^Remember$/]) {
+      expect(await page.getByRole("button", { name }).isDisabled(), String(name)).toBe(true);
+    }
+    const told = page.getByText("The daemon does not answer. Nothing was decided.");
+    for (const key of ["a", "r", "e", "m"]) {
+      await page.keyboard.press(key);
+      await told.waitFor();
+      expect(await page.locator("#reject-reason, .pane, dialog[open]").count(), key).toBe(0);
+    }
+    // A snoozed card stays in this browser.
+    await page.keyboard.press("z");
+    await page.getByText("Move it to the end of the queue").waitFor();
     await stage.start();
     const [held] = (await stage.api("GET", "/api/actions?project=my-app&status=pending")).items;
     expect(held.path).toBe("src/kept.ts");

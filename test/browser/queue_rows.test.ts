@@ -121,3 +121,13 @@ test("the row of another project has its name; the sidebar's links keep the scop
   }
   await page.locator(".queue-row", { hasText: "theirs.ts" }).waitFor();
 });
+
+test("a row shows the start and the end of a very long command", async () => {
+  const command = `echo ${"p\u0430y ".repeat(5_000)}end-of-it`;
+  await stage.submit("run_command", { command }, { agent: "long" });
+  const page = await stage.page("/approvals");
+  const line = page.locator(".sentence", { hasText: "end-of-it" }).first();
+  await line.waitFor();
+  expect(await line.innerText()).toMatch(/\[\d+ more characters, some in another alphabet\]/);
+  expect(await line.locator(".chip").count()).toBeLessThan(500);
+});

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -199,6 +199,27 @@ describe("one session", () => {
     await page.getByRole("button", { name: "Overwrite" }).click();
     await page.getByText("Rolled back 3 actions").waitFor();
     expect(readFileSync(file("old.ts"), "utf8")).toBe("one\ntwo\n");
+  });
+
+  test("the preview of a rollback says what it does not restore", async () => {
+    const file = stage.write("src/part.txt", "part");
+    const agent = { agent: "parts" };
+    const command = "rm src/part.txt; make";
+    const { id, session_id } = await stage.submit("run_command", { command }, agent);
+    await stage.api("POST", `/api/actions/${id}/approve?project=my-app`, {});
+    const { claim_id } = await stage.api("POST", `/api/actions/${id}/claim`, {}, "agent");
+    unlinkSync(file);
+    const result = { claim_id, exit_code: 0, output: "", truncated: false, duration_ms: 1 };
+    await stage.api("POST", `/api/actions/${id}/result`, result, "agent");
+    const page = await stage.page(`/sessions/${session_id}`);
+    await page.getByText("1 action can be rolled back").waitFor();
+    await page.keyboard.press("u");
+    const pane = page.getByRole("region", { name: "Roll back" });
+    await pane.getByText("1 action would be rolled back").waitFor();
+    const left = pane.locator(".notice", { hasText: "Not all is restored" });
+    await left.getByText('other effects of "make" are unknown').waitFor();
+    await left.getByRole("link").click();
+    await page.waitForURL(new RegExp(`/actions/${id}`));
   });
 
   test("the agent's next action appears on the page", async () => {

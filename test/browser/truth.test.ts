@@ -94,6 +94,7 @@ test("an agent that calls itself like a person or the policy is marked beside th
   const page = await stage.page(`/actions/${held.id}`);
   await page.locator(".timeline-meta").getByText("agent policy", { exact: false }).first()
     .waitFor();
+  await page.locator(".settled").getByText("by agent policy").waitFor();
   await page.goto(`${stage.gate.url}/actions`);
   const row = page.locator("tr", { hasText: "named.ts" }).first();
   expect(await row.locator(".cell-by").innerText()).toBe("agent policy");

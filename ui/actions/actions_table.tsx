@@ -11,7 +11,6 @@ import { useAddress } from "../state/address.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { nameOfProject } from "../state/project.ts";
 import { listOf } from "./filters.tsx";
-import type { Action } from "../../server/actions/schema.ts";
 import type { ActionRows, ListedRow } from "./rows.ts";
 
 interface TableProps {
@@ -294,7 +293,7 @@ function Row({ row, listed, cursor, several, isStop, onChoose }: RowProps) {
         {several && <Text as="td" class="cell-project" value={nameOfProject(action.project_id)} />}
         <Text as="td" class="cell-agent" value={action.agent} />
         <td class="cell-by">
-          {action.decided_at && <Text value={whoDecided(action)} />}
+          {action.decided_at && <Text value={deciderOf(action)} />}
         </td>
         <td class="cell-time">
           <Ago at={action.created_at} />
@@ -302,9 +301,4 @@ function Row({ row, listed, cursor, several, isStop, onChoose }: RowProps) {
       </tr>
     );
   }, [listed, row, href, isStop, several]);
-}
-
-/** An agent that withdraws its own action stands among persons, under a name that it chose. */
-function whoDecided({ status, decided_by, agent }: Action): string {
-  return status === "cancelled" && decided_by === agent ? `agent ${agent}` : deciderOf(decided_by);
 }

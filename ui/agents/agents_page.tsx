@@ -143,7 +143,7 @@ function Sessions({ all, scope }: { all: AgentSession[]; scope: Scope }) {
           />
         )}
       </div>
-      <div ref={list}>
+      <div ref={list} class="agents-groups">
         {groups.map((group) => <ProjectGroup key={group.id ?? ""} group={group} />)}
       </div>
       {shown.length === 0 && (

@@ -11,7 +11,7 @@ export function Limits({ all }: { all: RateLimits[] }) {
   return (
     <section aria-labelledby="agents-limits" class="agents-part">
       <h2 id="agents-limits">Rate limits</h2>
-      <p class="quiet small">Of the whole machine, as the agents tell them.</p>
+      <p class="quiet small">Of the whole machine, as the agents report them.</p>
       {known.map((one) => <Known key={one.agent} one={one} />)}
       {others.length > 0 && (
         <dl class="rates-none">
@@ -36,7 +36,7 @@ function Known({ one: { name, updated_at, stale, limits } }: { one: RateLimits }
         {name}
         {updated_at && (
           <span class="quiet small">
-            told <Ago at={updated_at} said />
+            reported <Ago at={updated_at} said />
             {stale && ", may be old"}
           </span>
         )}

@@ -80,7 +80,7 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           <Button
             icon="pencil"
             keys="e"
-            disabled={!editable}
+            disabled={!editable || isOffline}
             title={editable ? undefined : whyNotEdited(detail)}
             onClick={() => review.open("edit")}
           >
@@ -88,11 +88,12 @@ function Choices({ review, detail }: { review: Review; detail: ActionDetail }) {
           </Button>
         )}
         {isRefused && <Button kind="quiet" onClick={() => review.lookAgain()}>Check again</Button>}
-        {!isRefused && !isAsIs(detail) && <RememberButton review={review} />}
+        {!isRefused && !isAsIs(detail) && <RememberButton review={review} disabled={isOffline} />}
         {!isRefused && detail.walls && (
           <Button
             icon="unlock"
             keys="w"
+            disabled={isOffline}
             onClick={() => review.open("wall")}
           >
             Open a wall
@@ -178,11 +179,12 @@ function whyNotEdited({ input }: ActionDetail): string {
   return "The agent host executes its own input: reject the action and say what to do instead";
 }
 
-function RememberButton({ review }: { review: Review }) {
+function RememberButton({ review, disabled }: { review: Review; disabled: boolean }) {
   return (
     <Button
       icon="clock"
       keys="m"
+      disabled={disabled}
       title="Approve, and do not ask again for a while"
       onClick={() => review.open("remember")}
     >

@@ -11,8 +11,8 @@ import { count, number, plain, sentenceOf, shortHash } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { tellDrawn } from "../state/code.ts";
 import { connection } from "../state/events.ts";
-import { daemon, loadProblem, unread } from "../state/live.ts";
-import { nameOfProject, usePending, useProject, useProjects } from "../state/project.ts";
+import { daemon, loadProblem, pending, unread } from "../state/live.ts";
+import { nameOfProject, useHeldCount, useProject, useProjects } from "../state/project.ts";
 import { marks } from "./marks.ts";
 import { type QueueItem, useArrangement, useWide } from "./queue_items.ts";
 
@@ -271,9 +271,11 @@ function NotAvailable() {
 
 /** The empty state of the queue; at first it shows how to come to a held action. */
 export function NothingWaits() {
-  const pending = usePending();
+  const project = useProject();
+  const isAll = useAddress().query["scope"] === "all";
+  const held = useHeldCount(isAll ? null : project);
   const isNew = useProjects().length <= FEW_PROJECTS;
-  const isNothing = pending?.length === 0 && daemon.value !== null;
+  const isNothing = pending.value !== null && held === 0 && daemon.value !== null;
   useEffect(() => {
     if (isNothing) tellDrawn();
   }, [isNothing]);

@@ -283,6 +283,8 @@ export class Review {
   open(mode: Mode): void {
     const detail = this.detail.value;
     if (detail?.status !== "pending") return;
+    // A snoozed card stays in this browser, and a person who edits may go on.
+    if (mode !== "snooze" && mode !== "check" && this.#isAway()) return;
     if (mode === "remember" && (isAsIs(detail) || this.#isRefused())) return;
     if (mode === "wall" && (detail.walls === null || this.#isRefused())) return;
     if (mode === "snooze" && snoozeOf(detail)) return wake(detail.id);
@@ -314,13 +316,17 @@ export class Review {
     if (detail) void refresh(detail.id, detail.project_id);
   }
 
+  /** Whether the daemon does not answer; then the notice says so. */
+  #isAway(): boolean {
+    const isAway = connection.value === "offline";
+    if (isAway) this.notice.value = "The daemon does not answer. Nothing was decided.";
+    return isAway;
+  }
+
   #canDecide(): boolean {
     const detail = this.detail.value;
     if (!detail || this.busy.value || detail.status !== "pending") return false;
-    if (connection.value === "offline") {
-      this.notice.value = "The daemon does not answer. Nothing was decided.";
-      return false;
-    }
+    if (this.#isAway()) return false;
     if (!this.isNew.value && detail.digest === this.#digest.value) return true;
     // Presses in a row are no answer to a card, however many there are.
     this.wait(this.#wait_ms);
@@ -384,7 +390,7 @@ export class Review {
     } else if (status === 409 && detail.status !== "pending") {
       this.mode.value = "idle";
       this.notice.value = `Your decision was not used: already ${decisionWord(detail)} by ${
-        deciderOf(detail.decided_by)
+        deciderOf(detail)
       }.`;
     } else this.notice.value = explain(error);
   }

@@ -75,7 +75,7 @@ function Walls({ opening }: { opening: Opening }) {
     <fieldset class="offers">
       <legend>
         Walls to open{" "}
-        <span class="quiet">(the command or its output tells of it; the agent writes both)</span>
+        <span class="quiet">(read from the command and its output, which the agent writes)</span>
       </legend>
       {walls.map((wall) => (
         <div class="offer" key={JSON.stringify(wall)}>

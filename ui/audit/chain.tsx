@@ -204,12 +204,12 @@ export function AllChains() {
     );
   }
   return (
-    <>
+    <div class="room-list">
       <p class="quiet">{HOW}</p>
       <ul class="room-list" aria-label="Chains">
         {projects.map(({ id, name }) => <ChainRow key={id} project={id} name={name} />)}
       </ul>
-    </>
+    </div>
   );
 }
 

@@ -4,7 +4,7 @@ import type { AuditEvent } from "../../server/evidence/schema.ts";
 import { Button } from "../parts/button.tsx";
 import { Empty, Failed, Skeleton } from "../parts/placeholder.tsx";
 import { Text } from "../parts/text.tsx";
-import { count, deciderOf, exactOf, number } from "../parts/words.ts";
+import { actorOf, count, exactOf, number } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { api, unwrap } from "../state/client.ts";
 import { bind, useKeys } from "../state/keys.ts";
@@ -98,7 +98,7 @@ function Row({ event }: { event: AuditEvent }) {
             {object !== null && <Text value={object.slice(0, LONGEST)} />}
           </span>
           <span class="audit-actor quiet">
-            by <Text value={actor.kind === "agent" ? `agent ${actor.id}` : deciderOf(actor.id)} />
+            by <Text value={actor.kind === "agent" ? `agent ${actor.id}` : actorOf(actor.id)} />
           </span>
         </summary>
         <dl class="room-facts">

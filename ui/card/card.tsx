@@ -294,7 +294,7 @@ function Bound({ detail }: { detail: ActionDetail }) {
         </Fact>
       )}
       {unbound !== null && (
-        <Fact name="Can change">
+        <Fact name="Not fixed">
           <Text as="p" class="quiet" value={unbound} />
         </Fact>
       )}
@@ -361,7 +361,7 @@ function effectsOf({ tool, before, after, files }: ActionDetail): string | null 
     return `Moves the file (${bytesOf(after.bytes)}).`;
   }
   if (before && after) {
-    return `Replaces the file, ${bytesOf(before.bytes)} → ${bytesOf(after.bytes)}.`;
+    return `Replaces the file of ${bytesOf(before.bytes)} with ${bytesOf(after.bytes)}.`;
   }
   if (after) return `Creates a new file of ${bytesOf(after.bytes)}.`;
   if (before) return `Deletes the file (${bytesOf(before.bytes)}).`;

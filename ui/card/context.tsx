@@ -74,7 +74,7 @@ function Actions({ actions, decided = false }: { actions: Action[]; decided?: bo
                 <ExecutionBadge execution={action.execution} />
               </span>
             )}
-            {decided && <Text as="span" value={`by ${deciderOf(action.decided_by)}`} />}
+            {decided && <Text as="span" value={`by ${deciderOf(action)}`} />}
             <Ago at={action.decided_at ?? action.created_at} said />
           </span>
           {decided && action.reason && <Text as="p" class="quiet" value={action.reason} />}

@@ -71,7 +71,7 @@ function Step({ detail, step, ...shown }: StepsProps & { step: PlanStep }) {
             <Paths name="Fixed" paths={scripts.map(({ path }) => path)} />
             {unbound !== null && (
               <div class="fact">
-                <dt>Can change</dt>
+                <dt>Not fixed</dt>
                 <dd>
                   <Text class="quiet" value={unbound} />
                 </dd>
@@ -82,7 +82,10 @@ function Step({ detail, step, ...shown }: StepsProps & { step: PlanStep }) {
         <div class="fact">
           <dt>Risk</dt>
           <dd>
-            <RiskBadge risk={own.risk} /> {own.risk.score} of 100
+            <span class="factors">
+              <RiskBadge risk={own.risk} />
+              <span>{own.risk.score} of 100</span>
+            </span>
           </dd>
         </div>
       </dl>

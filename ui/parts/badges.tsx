@@ -113,7 +113,7 @@ export function Outcome({ detail }: { detail: ActionDetail }) {
       {detail.execution !== "none" && <ExecutionBadge execution={detail.execution} />}
       {detail.decided_at && (
         <span class="quiet">
-          by <Text value={deciderOf(detail.decided_by)} />, <Ago at={detail.decided_at} said />
+          by <Text value={deciderOf(detail)} />, <Ago at={detail.decided_at} said />
         </span>
       )}
     </p>

@@ -1,4 +1,5 @@
 import type { Action, ActionDetail } from "../../server/actions/schema.ts";
+import { listedParts } from "../../server/shown/listed.ts";
 import { Path, Text } from "./text.tsx";
 import { headlineOf, plain, type Sentence, sentenceOf } from "./words.ts";
 
@@ -7,7 +8,7 @@ export function SentenceLine({ action }: { action: Action }) {
   const sentence = sentenceOf(action);
   return (
     <span class="sentence" title={plain(sentence)}>
-      <Words sentence={sentence} isPath={action.command === null} />
+      <Words sentence={sentence} isPath={action.command === null} brief />
     </span>
   );
 }
@@ -18,13 +19,22 @@ export function Headline({ detail }: { detail: ActionDetail }) {
   return <Words sentence={sentence} isPath={detail.command === null} />;
 }
 
-function Words({ sentence, isPath }: { sentence: Sentence; isPath: boolean }) {
+interface WordsProps {
+  sentence: Sentence;
+  isPath: boolean;
+  /** Only the start and the end of a long command. */
+  brief?: boolean;
+}
+
+function Words({ sentence, isPath, brief }: WordsProps) {
   return (
     <>
       <span class="sentence-verb">{sentence.verb}</span>{" "}
       {sentence.object !== null && (
         <span class="sentence-object code-text">
-          {isPath ? <Path value={sentence.object} /> : <Text value={sentence.object} />}
+          {isPath
+            ? <Path value={sentence.object} />
+            : <Long value={sentence.object} brief={brief} />}
         </span>
       )}
       {sentence.to !== undefined && (
@@ -37,6 +47,17 @@ function Words({ sentence, isPath }: { sentence: Sentence; isPath: boolean }) {
         </>
       )}
       {sentence.tail !== "" && <Text as="span" class="sentence-tail" value={sentence.tail} />}
+    </>
+  );
+}
+
+function Long({ value, brief }: { value: string; brief?: boolean }) {
+  const [start, note, end = ""] = brief ? listedParts(value) : [value];
+  return (
+    <>
+      <Text value={start} />
+      {note && <span class="chip">{note}</span>}
+      <Text value={end} />
     </>
   );
 }

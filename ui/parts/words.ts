@@ -200,8 +200,15 @@ export function shortHash(hash: string): string {
   return hash.length <= 12 ? hash : `${hash.slice(0, 4)}…${hash.slice(-4)}`;
 }
 
-/** Names who decided. */
-export function deciderOf(id: string | null): string {
+/** Names who decided. An agent that withdraws its own action has a name that it chose. */
+export function deciderOf(
+  { status, decided_by, agent }: Pick<Action, "status" | "decided_by" | "agent">,
+): string {
+  return status === "cancelled" && decided_by === agent ? `agent ${agent}` : actorOf(decided_by);
+}
+
+/** Names a person, the policy or gate. */
+export function actorOf(id: string | null): string {
   if (id === "policy") return "the policy";
   if (id === "system" || id === null) return "gate";
   return id;

@@ -38,9 +38,32 @@ function Plan({ result: { actions, skipped } }: { result: SessionRollbackResult 
             count(actions.length, "action")
           } would be rolled back, newest first. Nothing has changed yet.`}
       </p>
+      <Left actions={actions} />
       <PathChanges changes={changesOf(actions)} />
       {skipped.length > 0 && <Skipped skipped={skipped} />}
     </>
+  );
+}
+
+/** The actions that a rollback restores only in part. */
+function Left({ actions }: Pick<SessionRollbackResult, "actions">) {
+  const address = useAddress();
+  const partly = actions.filter(({ left }) => left);
+  if (partly.length === 0) return null;
+  return (
+    <div class="notice">
+      <div>
+        <p>Not all is restored:</p>
+        <ul class="rollback-changes">
+          {partly.map(({ action_id, left }) => (
+            <li key={action_id}>
+              <a href={address.href(`/actions/${action_id}`)}>this action</a>
+              <Text as="span" value={left!} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
   );
 }
 

@@ -128,8 +128,8 @@ function isControl(event: KeyboardEvent): boolean {
 
 const MAC = /mac|iphone|ipad/i.test(navigator.platform);
 const SIGNS: Record<string, string> = {
-  "arrowdown": "↓",
-  "arrowup": "↑",
+  "arrowdown": "Down",
+  "arrowup": "Up",
   "enter": "Enter",
   "escape": "Esc",
   "space": "Space",
