@@ -86,6 +86,12 @@ test("no heading, text or button of a room touches the next one", async () => {
   const page = await stage.page("/audit");
   const text = page.getByText("A check recomputes the hash");
   expect(await gap(text, page.getByRole("list", { name: "Chains" }))).toBeGreaterThanOrEqual(8);
+  await page.setViewportSize({ width: 1024, height: 900 });
+  await page.goto(`${stage.gate.url}/audit?project=shop`);
+  const verify = page.getByRole("button", { name: "Verify now" });
+  await verify.waitFor();
+  const sign = page.getByRole("button", { name: "Sign the head" });
+  expect((await boxOf(sign)).y).toBe((await boxOf(verify)).y);
   await page.goto(`${stage.gate.url}/team`);
   const form = page.getByRole("form", { name: "Test the routes" });
   const send = form.getByRole("button", { name: "Test the routes" });

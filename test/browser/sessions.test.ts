@@ -194,7 +194,16 @@ describe("one session", () => {
       "After the agent",
       "Now",
     ]);
-    await pane.getByRole("region", { name: `Three states of ${at}/old.ts` }).waitFor();
+    const states = pane.getByRole("region", { name: `Three states of ${at}/old.ts` });
+    await states.waitFor();
+    for (const width of [1440, 1024, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      const [now, whole] = [
+        await states.getByText("Now").boundingBox(),
+        await states.boundingBox(),
+      ];
+      expect(now!.x + now!.width, `${width} px`).toBeLessThanOrEqual(whole!.x + whole!.width);
+    }
     expect(existsSync(file("a.ts"))).toBe(true);
     await page.getByRole("button", { name: "Overwrite" }).click();
     await page.getByText("Rolled back 3 actions").waitFor();
