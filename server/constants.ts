@@ -19,6 +19,8 @@ export const REQUEST_LIMITS = {
   content_body_bytes: 16 * 1024 * 1024,
   all_bodies_bytes: 256 * 1024 * 1024,
   json_depth: 64,
+  json_values: 500_000,
+  json_names: 50_000,
   headers_timeout_ms: 15_000,
   request_timeout_ms: 30_000,
   write_timeout_ms: 30_000,

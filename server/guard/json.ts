@@ -2,8 +2,8 @@ import { REQUEST_LIMITS } from "../constants.ts";
 import { GateError } from "../errors.ts";
 
 /**
- * Parses JSON that every parser reads alike: valid UTF-8, bounded depth, unique keys, no
- * `__proto__`. Returns undefined for an empty body. @throws GateError `invalid`
+ * Parses JSON that every parser reads alike: valid UTF-8, bounded depth and number of values, unique
+ * keys, no `__proto__`. Returns undefined for an empty body. @throws GateError `invalid`, `too_large`
  */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) return undefined;
@@ -30,14 +30,19 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-const STRUCTURE = /["{}[\]]/g;
+const STRUCTURE = /["{}[\],]/g;
 
-// Checks brackets and strings only. JSON.parse finds every other error.
+// Checks brackets, commas and strings only. JSON.parse finds every other error.
 function checkShape(text: string): void {
   const open: (Set<string> | null)[] = [];
+  let values = 1;
+  let names = 0;
   STRUCTURE.lastIndex = 0;
   for (let hit = STRUCTURE.exec(text); hit; hit = STRUCTURE.exec(text)) {
     const mark = hit[0];
+    if (mark !== '"' && ++values > REQUEST_LIMITS.json_values) {
+      throw tooMany(REQUEST_LIMITS.json_values, "values");
+    }
     if (mark === "{" || mark === "[") {
       open.push(mark === "{" ? new Set() : null);
       if (open.length > REQUEST_LIMITS.json_depth) {
@@ -50,11 +55,20 @@ function checkShape(text: string): void {
       const end = endOfString(text, hit.index);
       STRUCTURE.lastIndex = end;
       const keys = open.at(-1);
-      if (keys && isKey(text, end)) addKey(keys, text.slice(hit.index, end));
-    } else {
+      if (!keys || !isKey(text, end)) continue;
+      if (++names > REQUEST_LIMITS.json_names) throw tooMany(REQUEST_LIMITS.json_names, "fields");
+      addKey(keys, text.slice(hit.index, end));
+    } else if (mark !== ",") {
       open.pop();
     }
   }
+}
+
+function tooMany(most: number, what: string): GateError {
+  return new GateError(
+    "too_large",
+    `Cannot read the body: it has over ${most} ${what}; send fewer`,
+  );
 }
 
 function endOfString(text: string, start: number): number {

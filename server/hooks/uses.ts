@@ -1,4 +1,5 @@
 import { MAX_IN_MEMORY } from "../actions/contents.ts";
+import { splitText } from "../actions/find_text.ts";
 import type { Use } from "../actions/submit/native.ts";
 import { isObject, textOrNull, type ToolKind } from "../hosts/hook_input.ts";
 import { patchUses } from "./patch.ts";
@@ -131,7 +132,7 @@ function editOf(given: unknown): Edit | null {
 function applyEdit(text: string | null, edit: Edit, isFirst: boolean): string | null {
   if (edit.old === "") return text === null && isFirst ? edit.new : null;
   if (text === null) return null;
-  const parts = text.split(edit.old);
+  const parts = splitText(text, edit.old);
   const times = parts.length - 1;
   if (times === 0 || (times > 1 && !edit.all)) return null;
   const length = text.length + times * (edit.new.length - edit.old.length);

@@ -441,7 +441,10 @@ function atMostAsk(finding: Finding): Finding {
   return weakens ? { ...finding, effect: "ask" } : finding;
 }
 
-function toAnalysis({ units, effects, unresolved }: CommandAnalysis, cwd: string): Analysis {
+function toAnalysis(
+  { units, effects, unresolved, is_cut }: CommandAnalysis,
+  cwd: string,
+): Analysis {
   const [read, written, deleted] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const { op, path, implied, uncertain, guessed } of effects) {
     if (implied || uncertain || guessed) continue;
@@ -458,6 +461,7 @@ function toAnalysis({ units, effects, unresolved }: CommandAnalysis, cwd: string
     writes: [...written],
     deletes: [...deleted],
     unresolved: unresolved.length === 0 ? [] : [...new Set(unresolved)],
+    ...is_cut && { is_cut },
   };
 }
 

@@ -276,6 +276,7 @@ export const Analysis = z.object({
   writes: z.array(z.string()),
   deletes: z.array(z.string()),
   unresolved: z.array(z.string()),
+  is_cut: z.literal(true).optional().describe("gate could not analyse the whole command"),
 });
 export type Analysis = z.infer<typeof Analysis>;
 

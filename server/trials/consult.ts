@@ -62,12 +62,12 @@ async function planOf(
   { analysis, proof, limits }: ActionEvaluation,
 ): Promise<Plan | null> {
   if (content !== null && question.content === undefined) return null;
-  if (input.command !== null) {
-    const programs = programsOf(input, proof, await services.neighbours.roots());
-    const scripts = await scriptsOf(analysis, input.cwd!);
-    return { ...planNothing(input).plan, scripts, ...programs && { programs } };
-  }
   try {
+    if (input.command !== null) {
+      const programs = programsOf(input, proof, await services.neighbours.roots());
+      const scripts = await scriptsOf(analysis, { command: input.command, cwd: input.cwd! });
+      return { ...planNothing(input).plan, scripts, ...programs && { programs } };
+    }
     const parts = { input, content, analysis, limits };
     return (await planAction(services, services.roots[0]!, parts)).plan;
   } catch (error) {

@@ -169,18 +169,30 @@ function redact(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return "[too deep]";
   if (Array.isArray(value)) {
-    return value.slice(0, MAX_ENTRIES).map((entry) => redact(entry, depth + 1));
+    const kept = value.slice(0, MAX_ENTRIES).map((entry) => redact(entry, depth + 1));
+    const left = value.length - kept.length;
+    return left === 0 ? kept : [...kept, `[${left} more entries]`];
   }
   return redactObject(value as Record<string, unknown>, depth);
 }
 
 function redactObject(value: Record<string, unknown>, depth: number): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(value).slice(0, MAX_ENTRIES).map(([name, entry]) => [
-      cut(maskSecrets(name)),
-      SECRET.test(name) ? "[redacted]" : redact(entry, depth + 1),
-    ]),
-  );
+  const kept = new Map<string, unknown>();
+  const entries = Object.entries(value);
+  for (const [name, entry] of entries.slice(0, MAX_ENTRIES)) {
+    const shown = SECRET.test(name) ? "[redacted]" : redact(entry, depth + 1);
+    kept.set(unused(cut(maskSecrets(name)), kept), shown);
+  }
+  const left = entries.length - kept.size;
+  if (left > 0) kept.set(unused(`[${left} more fields]`, kept), "[not kept]");
+  return Object.fromEntries(kept);
+}
+
+/** The name, or one like it: of two names that are the same when they are cut, both stay. */
+function unused(name: string, taken: ReadonlyMap<string, unknown>): string {
+  let free = name;
+  for (let count = 2; taken.has(free); count++) free = `${name} [${count}]`;
+  return free;
 }
 
 function cut(text: string): string {

@@ -175,7 +175,9 @@ async function planNative(
   const folders = steps.filter(({ before }) => before === null)
     .flatMap(({ path }) => missingFolders(dirname(path)));
   const native = { ...input.native!, new_folders: [...new Set(folders)] };
-  const scripts = input.cwd === null ? [] : await scriptsOf(analysis, input.cwd);
+  const scripts = input.cwd === null
+    ? []
+    : await scriptsOf(analysis, { command: input.command, cwd: input.cwd });
   return { ...planned, plan: { ...planned.plan, changes: known, scripts, native } };
 }
 

@@ -5,6 +5,7 @@ import type { Analysis, PolicyLimits } from "../../policy/schema.ts";
 import { type FileImage, type FileState, readImage } from "../../runtime/file_image.ts";
 import { type Content, MAX_IN_MEMORY } from "../contents.ts";
 import type { ActionServices } from "../context.ts";
+import { findText } from "../find_text.ts";
 import { forecast } from "../effects/forecast.ts";
 import type { NewState, ParsedInput, Plan, PlannedChange } from "../plan.ts";
 import type { Reversibility } from "../schema.ts";
@@ -36,6 +37,8 @@ interface PlanParts {
 
 /** A larger file is not edited, because an edit happens in memory. */
 const MAX_EDITED = 64 * 1024 * 1024;
+/** The most characters that the edits of one action search, because nothing else runs meanwhile. */
+const MAX_SEARCHED = 256 * 1024 * 1024;
 
 /**
  * Reads the files of an input and plans exactly what would be done.
@@ -69,7 +72,7 @@ export async function planCommand(
   root: string,
   { input, analysis, proof = null, limits }: Omit<PlanParts, "content">,
 ): Promise<Planned> {
-  const scripts = await scriptsOf(analysis, input.cwd!);
+  const scripts = await scriptsOf(analysis, { command: input.command, cwd: input.cwd! });
   const { reversibility, reach } = await forecast(services, { ...input, root }, limits);
   const programs = programsOf(input, proof, await services.neighbours.roots());
   const { plan, ...rest } = planNothing(input);
@@ -126,11 +129,17 @@ export function stateOf({ sha256, bytes, mode }: FileImage): FileState {
  * @throws GateError `invalid`, naming the edit that fails
  */
 export function editText(text: string, edits: EditFileInput["edits"], limit: number): string {
+  let searched = 0;
   return edits.reduce((now, { old_text, new_text }, index) => {
-    const at = now.indexOf(old_text);
     const which = `edit ${index + 1} of ${edits.length}`;
+    searched += now.length;
+    if (searched > MAX_SEARCHED) {
+      const next = "send the other edits in a call of their own";
+      throw uneditable(`${which}: the file is too large for so many edits; ${next}`);
+    }
+    const at = findText(now, old_text);
     if (at === -1) throw uneditable(`${which}: its old_text does not occur in the file`);
-    if (now.indexOf(old_text, at + 1) !== -1) {
+    if (findText(now, old_text, at + 1) !== -1) {
       throw uneditable(
         `${which}: its old_text occurs more than once; include more of the text around it`,
       );

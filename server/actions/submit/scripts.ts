@@ -1,4 +1,6 @@
+import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import { GateError } from "../../errors.ts";
 import type { Analysis } from "../../policy/schema.ts";
 import { readImage } from "../../runtime/file_image.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
@@ -16,36 +18,65 @@ const IMPLIED: [program: RegExp, files: string[]][] = [
   [/^just$/, ["justfile", "Justfile", ".justfile"]],
 ];
 
-const MAX_SCRIPTS = 64;
-const MAX_FOLDERS = 8;
+/** The most paths that are looked up, and the most files among them that are read. */
+const MOST_PATHS = 32_768;
+const MOST_SCRIPTS = 512;
 
 /**
  * The files that a command would run, with their hashes. An approval of `sh deploy.sh` holds for the
- * present content of that script only.
+ * present content of that script only. @throws GateError `invalid` if they are too many to be read
  */
-export async function scriptsOf(analysis: Analysis | null, cwd: string): Promise<Script[]> {
+export async function scriptsOf(
+  analysis: Analysis | null,
+  { command, cwd }: { command: string | null; cwd: string },
+): Promise<Script[]> {
   const commands = analysis?.commands ?? [];
   const names = new Set(commands.flatMap(scriptNames));
-  const paths = foldersOf(commands, cwd).flatMap((folder) =>
-    [...names].map((name) => resolve(folder, name))
-  );
+  // Any word of a text that was not read to its end may name a script.
+  if (analysis?.is_cut) { for (const word of wordsOf(command ?? "")) names.add(word); }
+  if (names.size === 0) return [];
+  const folders = foldersOf(commands, cwd);
+  if (folders.length * names.size > MOST_PATHS) throw tooMany();
+  const paths = folders.flatMap((folder) => [...names].map((name) => resolve(folder, name)));
   const scripts = new Map<string, Script>();
-  for (const path of [...new Set(paths)].slice(0, MAX_SCRIPTS)) {
-    const script = await lookUp(path);
+  for (const path of new Set(paths)) {
+    const script = isFile(path) ? await lookUp(path) : null;
     if (script) scripts.set(script.path, script);
+    if (scripts.size > MOST_SCRIPTS) throw tooMany();
   }
   return [...scripts.values()].sort((a, b) => a.path < b.path ? -1 : 1);
 }
 
+function wordsOf(command: string): string[] {
+  return command.split(/[\s"'`;|&<>(){}$=,\\]+/).filter((word) => word !== "");
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    return false; // no program could open it either
+  }
+}
+
 /** The folders in which the commands may run. A script is looked up in each of them. */
 function foldersOf(commands: string[][], cwd: string): string[] {
-  const folders = [cwd];
-  for (const argv of commands.slice(0, 200)) {
+  const folders = new Set([cwd]);
+  let last = cwd;
+  for (const argv of commands) {
     const to = argv[0] === "cd" || argv[0] === "pushd" ? argv.at(-1) : afterOption(argv, "-C");
-    const folder = to === undefined ? undefined : resolve(folders.at(-1)!, to);
-    if (folder !== undefined && !folders.includes(folder)) folders.push(folder);
+    if (to === undefined) continue;
+    last = resolve(last, to);
+    // A subshell may have ended before, and then the folder is the first one again.
+    folders.add(last).add(resolve(cwd, to));
   }
-  return folders.slice(0, MAX_FOLDERS);
+  return [...folders];
+}
+
+/** An approval would leave some of the scripts open. */
+function tooMany(): GateError {
+  const why = "it names too many files that its programs may run; split it into several commands";
+  return new GateError("invalid", `Cannot run the command: ${why}`);
 }
 
 function afterOption(argv: string[], option: string): string | undefined {

@@ -26,6 +26,29 @@ test.each([
   expect(() => parseJson(encode(text))).toThrow(message);
 });
 
+const many = (part: string, count: number) => `[${Array(count).fill(part).join(",")}]`;
+
+test.each([
+  ["numbers", many("0", 500_001), /over 500000 values/],
+  ["lists", many("[]", 300_000), /over 500000 values/],
+  ["objects", many("{}", 300_000), /over 500000 values/],
+  ["texts", many('""', 500_001), /over 500000 values/],
+  ["small objects", many('{"a":1,"b":2}', 25_001), /over 50000 fields/],
+  [
+    "one object",
+    `{${Array.from({ length: 50_001 }, (_, i) => `"${i}":0`).join(",")}}`,
+    /over 50000 fields/,
+  ],
+])("parseJson() refuses more %s than gate handles at once", (_, text, message) => {
+  expect(() => parseJson(encode(text))).toThrow(message);
+});
+
+test("parseJson() reads as many values and fields as gate handles at once", () => {
+  for (const text of [many("0", 499_990), many('{"a":",,,{{[["}', 49_990)]) {
+    expect(parseJson(encode(text))).toEqual(JSON.parse(text));
+  }
+});
+
 test("parseJson() refuses bytes that are not UTF-8", () => {
   expect(() => parseJson(new Uint8Array([0x22, 0xff, 0xfe, 0x22]))).toThrow(/UTF-8/);
 });

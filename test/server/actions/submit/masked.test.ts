@@ -38,3 +38,24 @@ test("a secret that an agent sends or a command prints is kept nowhere but where
   const exported = await (await gate.request("GET", "/api/audit/export?format=csv")).text();
   expect(exported).not.toContain(SECRET);
 });
+
+test("what the kept copy of an input leaves out is announced, and no field hides another", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
+  const many = Array.from({ length: 150 }, (_, n) => `n${n}`);
+  const long = "x".repeat(5_000);
+  const input = {
+    list: many,
+    inner: Object.fromEntries(many.map((name) => [name, 1])),
+    [`${long}1`]: "first",
+    [`${long}2`]: "second",
+  };
+  const { id } = await (await gate.request("POST", "/api/actions", { tool: "mcp__x__y", input }))
+    .json();
+  const kept = (await (await gate.request("GET", `/api/actions/${id}`)).json()).input;
+  expect(kept.list.slice(99)).toEqual(["n99", "[50 more entries]"]);
+  expect(Object.entries(kept.inner).slice(99)).toEqual([["n99", 1], [
+    "[50 more fields]",
+    "[not kept]",
+  ]]);
+  expect(Object.values(kept).slice(2)).toEqual(["first", "second"]);
+});

@@ -45,6 +45,30 @@ test.each<[string, string[]]>([
   ["sh sub", []],
 ])("an approval of %j is bound to %j", async (command, expected) => {
   const { analysis } = evaluate(policy, { kind: "command", command, cwd: root }, around);
-  const scripts = await scriptsOf(analysis, root);
+  const scripts = await scriptsOf(analysis, { command, cwd: root });
   expect(scripts.map(({ path }) => path.slice(root.length + 1))).toEqual(expected);
+});
+
+const words = (count: number) => Array.from({ length: count }, (_, n) => `w${n}`).join(" ");
+
+test.each([
+  ["behind words that name no file", `node a.js ${words(70)}; sh sub/b.sh`],
+  ["in the last of many folders", `${"cd w; cd ..; ".repeat(12)}cd sub; sh b.sh`],
+  ["in a folder after others", "cd w1; cd w2; cd w3; cd ../../..; cd sub; sh b.sh"],
+  ["after a subshell in another folder", "(cd w1; ls); cd sub; sh b.sh"],
+  ["behind more programs than gate analyses", `${"true; ".repeat(300)}sh sub/b.sh`],
+  ["before more words than gate analyses", `sh sub/b.sh ${words(2_000)}`],
+])("an approval is bound to a script %s", async (_, command) => {
+  const { analysis } = evaluate(policy, { kind: "command", command, cwd: root }, around);
+  const scripts = await scriptsOf(analysis, { command, cwd: root });
+  expect(scripts.map(({ path }) => path.slice(root.length + 1))).toContain("sub/b.sh");
+});
+
+test("a command with more words and folders than gate looks up is refused", async () => {
+  const folders = words(40).replaceAll(/(\w+) ?/g, "cd $1; ");
+  const command = `${folders}node a.js ${words(900)}`;
+  const { analysis } = evaluate(policy, { kind: "command", command, cwd: root }, around);
+  await expect(scriptsOf(analysis, { command, cwd: root })).rejects.toThrow(
+    /split it into several commands/,
+  );
 });
