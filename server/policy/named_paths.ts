@@ -1,4 +1,4 @@
-import { isStatic } from "./holes.ts";
+import { isStatic, show } from "./holes.ts";
 import { absolutePath } from "./interpret/state.ts";
 import type { CommandAnalysis } from "./interpret/unit.ts";
 
@@ -11,6 +11,8 @@ export interface NamedPaths {
   paths: string[];
   /** The files of its effects that the text shows. */
   accesses: { access: "read" | "write" | "delete"; path: string }[];
+  /** What it reads or writes below folders or by patterns, for a person: `src/*`. */
+  open: string[];
   /** Absolute paths that it deletes or moves; a folder with a project in it may be among them. */
   deletes: string[];
   /** All words of all programs. */
@@ -26,10 +28,13 @@ export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): Na
   const paths = new Set<string>();
   const accesses: NamedPaths["accesses"] = [];
   const deletes: string[] = [];
+  const open = new Set<string>();
   for (const { op, path, walked, implied, on_disk } of effects) {
     const full = walked ?? absolutePath(path, cwd);
     if (!on_disk) paths.add(full);
-    if ((!implied || op === "write") && isStatic(path)) accesses.push({ access: op, path: full });
+    if (isStatic(path)) {
+      if (!implied || op === "write") accesses.push({ access: op, path: full });
+    } else if (!implied && op !== "delete") open.add(show(path));
     if (op === "delete") deletes.push(full);
   }
   for (const { argv, folders } of units) {
@@ -43,7 +48,7 @@ export function namedPaths({ units, effects }: CommandAnalysis, cwd: string): Na
       else if (part !== null) { for (const folder of folders) paths.add(`${folder}/${part}`); }
     }
   }
-  return { paths: [...paths], accesses, deletes, words: [...words] };
+  return { paths: [...paths], accesses, open: [...open], deletes, words: [...words] };
 }
 
 /** The word or the value of an option or an assignment; null if it is no path. */

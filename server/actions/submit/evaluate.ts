@@ -197,6 +197,10 @@ function namedBy({ accesses, cwd }: ParsedInput, { named }: Evaluation): NamedPa
       ...accesses.map(({ access, target }) => ({ access, path: target.real })),
       ...named?.accesses ?? [],
     ],
+    open: [
+      ...accesses.filter(({ below }) => below).map(({ target }) => target.shown),
+      ...named?.open ?? [],
+    ],
     deletes: [...deletes, ...named?.deletes ?? []],
     words: named?.words ?? [],
   };
@@ -205,9 +209,9 @@ function namedBy({ accesses, cwd }: ParsedInput, { named }: Evaluation): NamedPa
 /** The evaluation of files that have several names; none for ordinary files. */
 async function evaluateNames(
   { config, neighbours }: Parameters<typeof evaluateAction>[0],
-  { accesses }: NamedPaths,
+  named: NamedPaths,
 ): Promise<Evaluation[]> {
-  const found = await judgeOtherNames(accesses, async () => [
+  const found = await judgeOtherNames(named, config, async () => [
     config,
     ...(await neighbours?.all() ?? []).map((one) => one.config),
   ]);

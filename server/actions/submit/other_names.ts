@@ -18,10 +18,15 @@ const MAX_COMPARED = 2_000;
 
 /**
  * Evaluates accesses to files with several hard links: a rule that blocks one name of a file blocks
- * its other names too, and an unexplained other name asks. Null for files with one name.
+ * its other names too, and an unexplained other name asks. So does a pattern or a folder, which may
+ * hold another name of a file that the project's own rules block. Null for files with one name.
  */
 export async function judgeOtherNames(
-  accesses: readonly { access: Access["access"]; path: string }[],
+  { accesses, open }: {
+    accesses: readonly { access: Access["access"]; path: string }[];
+    open: readonly string[];
+  },
+  own: Pick<Config, "inForce">,
   configs: () => Promise<readonly Pick<Config, "inForce">[]>,
 ): Promise<OtherName | null> {
   let blocked: Map<string, string> | null = null;
@@ -29,8 +34,7 @@ export async function judgeOtherNames(
     ? { effect: "ask", reason: "it names too many files to tell whether they have other names" }
     : null;
   for (const { access, path } of accesses.slice(0, MAX_COMPARED)) {
-    // Deleting a name leaves the file under its others.
-    const file = access === "delete" ? null : linkedFile(path);
+    const file = linkedFile(path);
     if (file === null) continue;
     blocked ??= await listBlocked(await configs());
     const other = blocked.get(keyOf(file));
@@ -38,13 +42,19 @@ export async function judgeOtherNames(
       const reason = `"${path}" is another name of "${other}", which a rule blocks`;
       return { effect: "deny", reason };
     }
-    if (access === "read" && STORES.test(path)) continue;
+    // Deleting a name leaves the file under its others, but a move takes the name away.
+    if (access === "delete" || (access === "read" && STORES.test(path))) continue;
     worst ??= {
       effect: "ask",
       reason: `"${path}" has other names (hard links), so a rule about one of them may apply`,
     };
   }
-  return worst;
+  if (worst !== null || open.length === 0) return worst;
+  const [first] = (blocked ?? await listBlocked([own])).values();
+  return first === undefined ? null : {
+    effect: "ask",
+    reason: `"${first}" has other names (hard links), and "${open[0]}" may hold one of them`,
+  };
 }
 
 /** The existing files that a rule blocks by name, by device and inode. */

@@ -13,8 +13,19 @@ linkSync(linked, join(root, "secret"));
 
 const plain = (count: number) =>
   Array.from({ length: count }, () => ({ access: "read" as const, path: join(root, "plain.txt") }));
-const judged = (accesses: Parameters<typeof judgeOtherNames>[0]) =>
-  judgeOtherNames(accesses, () => Promise.resolve([]));
+const policy = {
+  compiled: { rules: [{ list: "blockedPaths", pattern: "secret" }] },
+  around: { roots: [root], user_home: "/nowhere" },
+};
+const blocking = { inForce: () => Promise.resolve(policy) } as unknown as Own;
+const nothing = {
+  inForce: () => Promise.resolve({ ...policy, compiled: { rules: [] } }),
+} as unknown as Own;
+type Own = Parameters<typeof judgeOtherNames>[1];
+const judged = (
+  accesses: { access: "read" | "delete"; path: string }[],
+  { own = nothing, open = [] }: { own?: Own; open?: string[] } = {},
+) => judgeOtherNames({ accesses, open }, own, () => Promise.resolve([own]));
 
 test.each([0, 64, 500])("a file of several names asks behind %i others", async (count) => {
   const found = await judged([...plain(count), { access: "read", path: linked }]);
@@ -24,4 +35,21 @@ test.each([0, 64, 500])("a file of several names asks behind %i others", async (
 
 test("an action with more files than gate compares asks", async () => {
   expect(await judged(plain(4_097))).toMatchObject({ effect: "ask" });
+});
+
+test("another name of a blocked file is neither read nor moved away", async () => {
+  for (const access of ["read", "delete"] as const) {
+    expect(await judged([{ access, path: linked }], { own: blocking }))
+      .toMatchObject({ effect: "deny" });
+  }
+  expect(await judged([{ access: "delete", path: linked }])).toBeNull();
+});
+
+test("a pattern asks while a blocked file has another name", async () => {
+  expect(await judged([], { own: blocking, open: ["src/*"] })).toMatchObject({
+    effect: "ask",
+    reason: expect.stringMatching(/secret" has other names.*"src\/\*" may hold one/),
+  });
+  expect(await judged([], { open: ["src/*"] })).toBeNull();
+  expect(await judged([], { own: blocking })).toBeNull();
 });
