@@ -25,13 +25,7 @@ import {
   WaitInput,
 } from "./schema.ts";
 import { ActionList, ActionQuery } from "./list/schema.ts";
-
-/** An agent does not see what other sessions do to the same files. */
-function asSeenBy({ scope }: Caller, detail: ActionDetail): ActionDetail {
-  if (scope !== "agent") return detail;
-  const conflicts = detail.conflicts.map((one) => ({ ...one, command: null, diff: null }));
-  return { ...detail, conflicts };
-}
+import { forAgent } from "./show/for_agent.ts";
 
 const Submitted = Action.extend({ result: z.record(z.string(), z.unknown()).nullable() });
 const Count = z.object({ count: z.number().int() });
@@ -71,7 +65,7 @@ export const actionsApi = new Hono<AppEnv<ActionsServices>>()
   )
   .get("/:id", describe("Get an action with its details", ActionDetail), async (c) => {
     const detail = await c.var.project.actions.detail(c.req.param("id"));
-    return c.json(asSeenBy(c.var.caller, detail));
+    return c.json(c.var.caller.scope === "agent" ? forAgent(detail) : detail);
   })
   .get(
     "/:id/images/:sha256",

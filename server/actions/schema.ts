@@ -418,6 +418,7 @@ const Detail = Action.extend({
     writes: z.array(z.string()),
     deletes: z.array(z.string()),
     unresolved: z.array(z.string()),
+    is_cut: z.literal(true).optional().describe("gate could not analyse the whole command"),
   }).nullable(),
   deletion: z.object({
     files: z.number().int(),
