@@ -87,13 +87,19 @@ export type Action = z.infer<typeof Action>;
 
 const waitMs = z.number().int().min(0).max(300_000);
 
+/** The most folders of a search path, because each program is looked up in each of them. */
+const MOST_PLACES = 1_000;
+
 /** Body of `POST /api/actions`. */
 export const SubmitInput = z.strictObject({
   tool: z.string().min(1).max(256),
   input: z.record(z.string(), z.unknown()),
   session_id: z.string().optional(),
   wait_ms: waitMs.optional(),
-  search_path: z.string().max(32_768).optional()
+  search_path: z.string().max(32_768).refine(
+    (path) => path.split(":").length <= MOST_PLACES,
+    { error: `it has over ${MOST_PLACES} folders` },
+  ).optional()
     .describe("PATH of the process that will run a command; default: that of the daemon"),
 });
 export type SubmitInput = z.infer<typeof SubmitInput>;

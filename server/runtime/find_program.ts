@@ -38,10 +38,12 @@ export function isUnchanged({ path, inode }: Program): boolean {
 
 function inodeOf(path: string): string | null {
   try {
-    const found = statSync(path);
+    // An error for each folder without it would cost more than the look.
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isFile()) return null;
     accessSync(path, constants.X_OK);
     const { dev, ino, size, mtimeMs } = found;
-    return found.isFile() ? `${dev}:${ino}:${size}:${Math.floor(mtimeMs)}` : null;
+    return `${dev}:${ino}:${size}:${Math.floor(mtimeMs)}`;
   } catch {
     return null;
   }

@@ -49,14 +49,16 @@ interface Place {
   is_writable: boolean;
 }
 
-/** The folders of a search path, each by its real path. A relative one counts from each folder. */
+/** The folders of a search path, each once, by its real path. A relative one counts from each folder. */
 function placesIn(search_path: string, folders: readonly string[]): Place[] {
-  return search_path.split(":").flatMap((entry) =>
+  const entries = search_path.split(":").flatMap((entry) =>
     isAbsolute(entry) ? [entry] : folders.map((folder) => resolve(folder, entry))
-  ).map((entry) => {
-    const at = realOf(entry) ?? entry;
-    return { at, is_writable: folders.some((folder) => isWithin(at, folder)) };
-  });
+  );
+  const places = new Set(entries.map((entry) => realOf(entry) ?? entry));
+  return [...places].map((at) => ({
+    at,
+    is_writable: folders.some((folder) => isWithin(at, folder)),
+  }));
 }
 
 function programsIn(folder: string): Set<string> {

@@ -88,7 +88,8 @@ async function runsCodeOfProject(
   const isNamed = decision.rule !== null;
   if (isNamed && runsChangeableCode({ scripts: plan?.scripts ?? [], commands })) return true;
   const search_path = plan?.search_path ?? ownEnvironment()["PATH"] ?? "";
-  return commands.some(([name = ""]) => liesIn(roots, name, cwd ?? root, search_path)) ||
+  const names = [...new Set(commands.map(([name = ""]) => name))];
+  return names.some((name) => liesIn(roots, name, cwd ?? root, search_path)) ||
     runsOwnPrograms(commands, [...roots, cwd ?? root]);
 }
 

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { commandsOf, type Proof } from "../../policy/prove/proved.ts";
-import { findProgram, type Program } from "../../runtime/find_program.ts";
+import { findProgram, type Program, programKey } from "../../runtime/find_program.ts";
 import { CAN_RUN_PROVED } from "../../runtime/run_proved.ts";
 import { ownEnvironment } from "../../runtime/self.ts";
 import type { ParsedInput, PlannedProgram } from "../plan.ts";
@@ -22,9 +22,10 @@ export function programsOf(
   for (const { argv: [name], builtin, folders } of commandsOf(proof.proved)) {
     if (builtin && name !== "which") continue;
     for (const folder of folders) {
+      if (found.has(programKey(name, folder))) continue;
       const program = findProgram(name, folder, search_path);
       if (!program) return null;
-      if (!found.has(program.name)) found.set(program.name, locate(program, projects));
+      found.set(program.name, locate(program, projects));
     }
   }
   return [...found.values()].sort((a, b) => a.name < b.name ? -1 : 1);

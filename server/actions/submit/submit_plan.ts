@@ -3,6 +3,7 @@ import { GateError } from "../../errors.ts";
 import { strictestOf } from "../../policy/evaluate.ts";
 import { questionsOf } from "../../policy/grant.ts";
 import type { ActionContext, ActionServices, ActionSession } from "../context.ts";
+import { inTurns } from "../scheduling.ts";
 import { digestOf, type LeasedStep, type ParsedInput, type Plan } from "../plan.ts";
 import { noteLease } from "../review/lease.ts";
 import { type ActionEvaluation, evaluateAction, requesterIn } from "./evaluate.ts";
@@ -32,7 +33,7 @@ export async function submitPlan(
 ): Promise<Submission> {
   const { services } = context;
   const judged: Judged[] = [];
-  for (const [at, step] of steps.entries()) {
+  for await (const [at, step] of inTurns(steps.entries())) {
     judged.push(
       await judgeStep(services, session, { ...step, search_path }).catch((error) => {
         throw error instanceof GateError ? faultOfStep(at, error) : error;

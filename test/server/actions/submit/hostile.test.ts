@@ -111,3 +111,14 @@ test("a lone surrogate in a policy breaks no route that shows its decisions", as
     expect(await answer.text()).toContain(path === "actions" ? "secret.txt" : "");
   }
 });
+
+test("a search path with more folders than anybody has is refused", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "allow" } });
+  const submit = async (folders: number) => {
+    const search_path = `${"/a:".repeat(folders)}/bin`;
+    const body = { tool: "run_command", input: { command: "ls" }, search_path };
+    return (await gate.request("POST", "/api/actions", body)).status;
+  };
+  expect(await submit(999)).toBe(201);
+  expect(await submit(1_000)).toBe(400);
+});
