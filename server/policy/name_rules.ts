@@ -1,5 +1,5 @@
 import { builtin, type Finding } from "./finding.ts";
-import { DEEP, isStatic, show, STAR } from "./holes.ts";
+import { ANY, DEEP, isStatic, show, SPLIT, STAR } from "./holes.ts";
 import { filesOf } from "./interpret/globs.ts";
 import { absolutePath } from "./interpret/state.ts";
 import type { CommandAnalysis, Unit } from "./interpret/unit.ts";
@@ -26,7 +26,7 @@ export function evaluateNames(
     }
   }
   for (const { argv, folders } of units.filter(listsContent)) {
-    for (const word of argv.slice(1).filter((one) => !isStatic(one) && !one.startsWith("-"))) {
+    for (const word of argv.slice(1).filter((one) => isGlob(one) && !one.startsWith("-"))) {
       const user = units.find((unit) => takesNames(unit, word));
       if (!user || !folders.some((folder) => findsFolder(word, folder, list))) continue;
       findings.push({ ...builtin("ask", "unresolved", "$…", LISTED), text: user.text });
@@ -40,6 +40,11 @@ const IS_LS = /(^|\/)ls$/;
 function listsContent({ argv }: Unit): boolean {
   return IS_LS.test(argv[0] ?? "") &&
     !argv.some((word) => /^-[a-zA-Z0-9]*d|^--directory$/.test(word));
+}
+
+/** Whether the word may find files. One that is unknown as a whole stands for any names already. */
+function isGlob(word: string): boolean {
+  return !isStatic(word) && word !== ANY && word !== SPLIT;
 }
 
 /** Whether another program gets the glob's names by a pipe or a variable: its own text has no glob. */

@@ -57,6 +57,7 @@ describe("under balanced, with an engine", () => {
     "git remote -v",
     "npm run dev & sleep 3; curl http://localhost:5173/",
     "npm run dev & sleep 3; curl http://localhost:5173/; kill %1",
+    "d=$(mktemp -d) && touch $d/a && ls $d",
     "npm run dev & sleep 3; kill -TERM %% %2",
     "claude --help",
     'git commit -m "$(cat note)"',
