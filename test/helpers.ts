@@ -12,8 +12,10 @@ import { Daemon, type DaemonOptions } from "../server/daemon.ts";
 import { EventReaders } from "../server/events/readers.ts";
 import type { PublishedEvent } from "../server/events/schema.ts";
 import type { Policies } from "../server/policy/schema.ts";
+import { identifyProject } from "../server/projects/identity.ts";
 import type { Project } from "../server/projects/project.ts";
 import { createApp } from "../server/app.ts";
+import { placeLedger } from "./ledger_template.ts";
 import { SessionKeys } from "./session_keys.ts";
 
 export interface TestGateOptions {
@@ -208,6 +210,7 @@ class OpenTestGate implements TestGate {
   /** A daemon that finds its project without a config does not register it again. */
   async #register(): Promise<string> {
     if (this.#id !== null && !existsSync(join(this.root, "gate.config.json"))) return this.#id;
+    if (this.#id === null) await placeLedger(this.home, identifyProject(this.root).id);
     return (await this.daemon.projects.register(this.root, testCaller("reviewer"))).id;
   }
 
