@@ -156,7 +156,7 @@ export const DETAILS: Deed[] = [
   deed(
     "Any page",
     "accept looser rules that were written outside of gate",
-    { "shell/config_banners": ["Accept", "… were changed outside gate: …"] },
+    { "shell/config_problems": ["Accept", "… were changed outside gate: …"] },
     async (scene) => {
       const { hand, button, page } = use(scene);
       const { policies } = JSON.parse(RULES);
