@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Caller } from "../auth/schema.ts";
 import { requireNotViewer, requireReviewer } from "../auth/scopes.ts";
 import { DEFAULT_WAIT_MS } from "../constants.ts";
@@ -32,11 +33,10 @@ import type { ActionList, ActionQuery } from "./list/schema.ts";
 import { listActions } from "./list/store.ts";
 import { passElsewhere, type Request, requireHere } from "../db/elsewhere.ts";
 import { Serial } from "./scheduling.ts";
+import { Action, Approved, RollbackResult } from "./schema.ts";
 import type {
-  Action,
   ActionDetail,
   ActionStatusView,
-  Approved,
   ApproveInput,
   ApproveWithEditInput,
   CancelInput,
@@ -48,7 +48,6 @@ import type {
   ReplayInput,
   ResultInput,
   RollbackInput,
-  RollbackResult,
   ShownImage,
   SubmitInput,
   WaitInput,
@@ -238,7 +237,11 @@ export class Actions {
     if (!isPlain) {
       requireReviewer(caller, "approve the action", "gate approve");
       const request = { verb: "approve", id, input, caller } as const;
-      const passed = await this.#pass<Approved>("approve the action with these options", request);
+      const passed = await this.#pass(
+        "approve the action with these options",
+        request,
+        Approved.refine(isAbout(id)),
+      );
       if (passed) return passed.body;
     }
     return await this.#approved(await approve(this.#context, id, input, caller));
@@ -289,7 +292,7 @@ export class Actions {
   ): Promise<Approved> {
     requireReviewer(caller, "approve the action", "gate approve");
     const request = { verb: "approve_with_edit", id, input, caller } as const;
-    const passed = await this.#pass<Approved>("edit the action", request);
+    const passed = await this.#pass("edit the action", request, Approved.refine(isAbout(id)));
     if (passed) return passed.body;
     return await this.#approved(await approveWithEdit(this.#context, id, input, caller));
   }
@@ -297,7 +300,8 @@ export class Actions {
   async rollback(id: string, input: RollbackInput, caller: Caller): Promise<RollbackResult> {
     requireReviewer(caller, "roll back the action", "gate rollback");
     const request = { verb: "rollback", id, input, caller } as const;
-    const passed = await this.#pass<RollbackResult>("roll back the action", request);
+    const answer = RollbackResult.refine(({ action }) => isAbout(id)(action));
+    const passed = await this.#pass("roll back the action", request, answer);
     if (passed) return passed.body;
     const { session_id } = await loadAction(this.#services, id);
     await recoverSession(this.#services, session_id);
@@ -321,16 +325,17 @@ export class Actions {
   /** Passes a request about a session of another machine to that one. Null for one of this machine. */
   async passSession<T>(
     request: Request & { caller: Caller },
+    schema: z.ZodType<T>,
   ): Promise<{ body: T } | null> {
     requireReviewer(request.caller, "roll back the session", "gate session rollback");
     const { ledger } = this.#services;
-    return await passElsewhere<T>(ledger, request.id, "roll back the session", request);
+    return await passElsewhere(ledger, request.id, "roll back the session", request, schema);
   }
 
   async replay(id: string, caller: Caller, input: ReplayInput = {}): Promise<Submitted> {
     requireReviewer(caller, "replay the action", null);
     const request = { verb: "replay", id, input, caller } as const;
-    const passed = await this.#pass<Submitted>("replay the action", request);
+    const passed = await this.#pass("replay the action", request, PassedReplay);
     if (passed) return passed.body;
     return await this.#submitted(await replay(this.#context, id, input, caller));
   }
@@ -381,11 +386,15 @@ export class Actions {
   }
 
   /** Passes a request about an action of another machine to that one. Null for one of this machine. */
-  async #pass<T>(attempt: string, request: Request): Promise<{ body: T } | null> {
+  async #pass<T>(
+    attempt: string,
+    request: Request,
+    schema: z.ZodType<T>,
+  ): Promise<{ body: T } | null> {
     const { ledger } = this.#services;
     if (ledger.machine === null) return null;
     const { session_id } = await loadAction(this.#services, request.id);
-    return await passElsewhere<T>(ledger, session_id, attempt, request);
+    return await passElsewhere(ledger, session_id, attempt, request, schema);
   }
 
   async #requireHere(id: string, attempt: string): Promise<void> {
@@ -430,3 +439,13 @@ export class Actions {
     else if (!this.#context.running.has(row.id)) await recoverAction(this.#context, row);
   }
 }
+
+function isAbout(id: string) {
+  return (action: { id: string }): boolean => action.id === id;
+}
+
+/** A \`Submitted\` of another machine. */
+const PassedReplay: z.ZodType<Submitted> = z.object({
+  action: Action,
+  result: z.record(z.string(), z.unknown()).nullable(),
+});

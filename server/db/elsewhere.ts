@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { ERROR_STATUS, type ErrorCode, GateError } from "../errors.ts";
+import type { z } from "zod";
+import { type ErrorCode, GateError } from "../errors.ts";
 import type { Ledger } from "./ledger.ts";
 import { ownSessions, SHOWN_NAME } from "./machines.ts";
 
@@ -37,13 +38,14 @@ export interface Request {
 /**
  * Passes a request about a session of another machine to that machine, which has its files and rules.
  * Returns the answer of that machine; null for a session of this machine. @throws GateError `conflict`
- * while that machine is away, or the error with which it refuses
+ * while that machine is away or its answer is none of this schema, or the error with which it refuses
  */
 export async function passElsewhere<T>(
   ledger: Ledger,
   session_id: string,
   attempt: string,
   { verb, id, input, caller: { member_id, proof } }: Request,
+  schema: z.ZodType<T>,
 ): Promise<{ body: T } | null> {
   const machine = await machineOf(ledger, session_id);
   if (machine === null || machine.is_own) return null;
@@ -64,11 +66,27 @@ export async function passElsewhere<T>(
   // The caller must find the commits that the answer is about.
   await ledger.sync();
   const { answer } = passed;
-  if ("body" in answer) return { body: answer.body as T };
-  const { code, message, fields } = answer.refused;
-  const known = code in ERROR_STATUS ? code as ErrorCode : "internal";
-  throw new GateError(known, message, { fields: { ...fields, machine: name } });
+  if ("refused" in answer) {
+    const { code, message, fields } = answer.refused;
+    const known = REFUSALS.find((one) => one === code) ?? "internal";
+    throw new GateError(known, message, { fields: { ...fields, machine: name } });
+  }
+  // Whoever writes the ledger can write an answer.
+  const { success, data } = schema.safeParse(answer.body);
+  if (!success) {
+    throw away(attempt, name, "its answer cannot be read; look at the action before you try again");
+  }
+  return { body: data };
 }
+
+/**
+ * The codes with which a machine refuses a request. Others are about the connection of a client to its
+ * own daemon: a page would ask for a new login.
+ */
+const REFUSALS: readonly ErrorCode[] = [
+  ...["invalid", "forbidden", "proof_required", "not_found", "timeout", "conflict"] as const,
+  ...["identity_changed", "digest_mismatch", "too_large", "unavailable"] as const,
+];
 
 const START_THERE = "start gate there (gate daemon start) and try again";
 

@@ -126,13 +126,15 @@ export class Passing {
   }
 }
 
+const MOST_MESSAGE = 16 * 1024;
+
 /** Whoever writes the ledger can write an answer. */
 const Answer: z.ZodType<PassedAnswer> = z.union([
   z.object({ body: z.looseObject({}) }),
   z.object({
     refused: z.object({
       code: z.string(),
-      message: z.string(),
+      message: z.string().max(MOST_MESSAGE),
       fields: z.record(z.string(), z.unknown()),
     }),
   }),

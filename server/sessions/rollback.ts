@@ -20,7 +20,7 @@ import {
 import type { Caller } from "../auth/schema.ts";
 import { GateError } from "../errors.ts";
 import { digestOf } from "../proof/digest.ts";
-import type { SessionRollbackInput, SessionRollbackResult } from "./schema.ts";
+import { type SessionRollbackInput, SessionRollbackResult } from "./schema.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** The most actions in one rollback. */
@@ -46,7 +46,8 @@ export async function rollbackSession(
   caller: Caller,
 ): Promise<SessionRollbackResult> {
   const request = { verb: "rollback_session", id: session_id, input, caller } as const;
-  const passed = await actions.passSession<SessionRollbackResult>(request);
+  const answer = SessionRollbackResult.refine((result) => result.session_id === session_id);
+  const passed = await actions.passSession(request, answer);
   if (passed) return passed.body;
   return await actions.rollbackTogether(session_id, caller, async (context) => {
     const { services } = context;

@@ -193,3 +193,54 @@ test("a request and an answer that are no JSON are refused, and both daemons go 
   }
   expect((await write(first, "a.txt")).body).toMatchObject({ execution: "succeeded" });
 });
+
+test("an answer of another machine that is none of the route is refused", async () => {
+  const staged = await stageTwoMachines();
+  const { first, second } = staged;
+  const { body: done } = await write(first, "a.txt");
+  const { body: other } = await write(first, "b.txt");
+  const { body: held } = await write(first, "held/a.txt");
+  await second.project.ledger.sync();
+  const action = (await ask(second, "GET", `/api/actions/${done.id}`)).body;
+  // Another program answers in the place of the machine.
+  await first.daemon.close();
+  const database = await onServer(staged, "UPDATE machines SET seen_at = unixepoch() + 3600");
+  const answering = async (path: string, input: object, answer: object) => {
+    const asked = ask(second, "POST", path, input);
+    await vi.waitFor(async () => {
+      const [rows] = await database.batch([{
+        sql: "UPDATE passed_requests SET state = 'answered', answer = ? RETURNING id",
+        args: [JSON.stringify(answer)],
+      }]);
+      expect(rows).toHaveLength(1);
+    }, soon);
+    return await asked;
+  };
+  const rolled = { rollback: null, outcome: "restored", changes: [], dry_run: false };
+  const rows: [string, object, object][] = [
+    [`/api/actions/${done.id}/rollback`, {}, {}],
+    [`/api/actions/${done.id}/rollback`, {}, { ...rolled, action: { ...action, id: other.id } }],
+    [`/api/actions/${done.id}/rollback`, {}, { ...rolled, action: { ...action, seq: "<b>" } }],
+    [`/api/actions/${done.id}/replay`, {}, { action: null, result: {} }],
+    [`/api/actions/${held.id}/approve-with-edit`, { content: "x" }, action],
+    [`/api/actions/${held.id}/approve-with-edit`, { content: "x" }, { status: "approved" }],
+    [`/api/sessions/${done.session_id}/rollback`, {}, { session_id: done.session_id }],
+  ];
+  // This action is one as the route returns it, so only its other id was wrong above.
+  const right = { ...rolled, action };
+  const path = `/api/actions/${done.id}/rollback`;
+  expect(await answering(path, {}, { body: right })).toMatchObject({ status: 200, body: rolled });
+  for (const [path, input, body] of rows) {
+    expect(await answering(path, input, { body }), path).toMatchObject({
+      status: 409,
+      body: { code: "conflict", detail: expect.stringContaining("its answer cannot be read") },
+    });
+  }
+  for (const code of ["constructor", "unauthorized", "misdirected", ""]) {
+    const refused = { code, message: "no", fields: { status: 200, code: "ok" } };
+    expect(await answering(path, {}, { refused }), code).toMatchObject({
+      status: 500,
+      body: { code: "internal", status: 500 },
+    });
+  }
+});
