@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { dropUnusedPages } from "./unused_pages.ts";
 
 type Collect = () => void;
 
@@ -72,6 +73,8 @@ function shrink(): void {
   releaseMemory();
   const { Bun } = globalThis as { Bun?: { shrink?(): void } };
   Bun?.shrink?.();
+  // Without it the kernel takes these pages back when it needs memory.
+  dropUnusedPages().catch(() => {});
 }
 
 function findCollector(): Collect {

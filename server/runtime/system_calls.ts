@@ -28,6 +28,7 @@ export interface CallNumbers {
   rt_sigprocmask: number;
   seccomp: number;
   utimensat: number;
+  madvise: number;
 }
 
 /** Numbers that are the same on every architecture. */
@@ -57,6 +58,7 @@ const NUMBERS: Record<string, CallNumbers> = {
     rt_sigprocmask: 14,
     seccomp: 317,
     utimensat: 280,
+    madvise: 28,
   },
   arm64: {
     read: 63,
@@ -73,6 +75,7 @@ const NUMBERS: Record<string, CallNumbers> = {
     rt_sigprocmask: 135,
     seccomp: 277,
     utimensat: 88,
+    madvise: 233,
   },
 };
 
