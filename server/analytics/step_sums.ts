@@ -1,5 +1,6 @@
 import { setImmediate as pause } from "node:timers/promises";
 import type { Ledger } from "../db/ledger.ts";
+import { MOST_KEYS } from "../db/ledger_rollups.ts";
 import {
   BY_NAME,
   type Counts,
@@ -30,6 +31,8 @@ interface Addend {
 export class StepSums implements Sums {
   /** The count of each kind, time and key. */
   readonly #sums = new Map<string, Addend & { n: number }>();
+  /** The number of keys of each kind and time. */
+  readonly #keys = new Map<string, number>();
   readonly #latencies = new Latencies();
 
   private constructor() {}
@@ -61,11 +64,17 @@ export class StepSums implements Sums {
     return Promise.resolve({ over: new Latencies(), open: this.#latencies });
   }
 
+  /** An agent chooses paths and names, so a time with too many counts the rest under the empty key. */
   #add({ kind, at, key }: Addend): void {
-    const name = `${kind} ${at} ${key}`;
-    const known = this.#sums.get(name);
-    if (known) known.n += 1;
-    else this.#sums.set(name, { kind, at, key, n: 1 });
+    const known = this.#sums.get(`${kind} ${at} ${key}`);
+    if (known) {
+      known.n += 1;
+      return;
+    }
+    const keys = this.#keys.get(`${kind} ${at}`) ?? 0;
+    if (keys >= MOST_KEYS && key !== "") return this.#add({ kind, at, key: "" });
+    this.#keys.set(`${kind} ${at}`, keys + 1);
+    this.#sums.set(`${kind} ${at} ${key}`, { kind, at, key, n: 1 });
   }
 }
 

@@ -131,3 +131,29 @@ test("attention counts the decisions of the range, not those about its submissio
   expect(await decisions("19h")).toBe(1);
   expect(await decisions("1d")).toBe(2);
 });
+
+test("a range with more paths and agents than are counted by name counts the rest without one", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  const { id } = await ask(gate, "POST", "/api/sessions", { agent: "codex" });
+  await gate.project.ledger.commit({
+    statements: [{
+      sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
+          execution, decision, risk, reversible, digest, created_at, decided_at, decided_by)
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 700)
+        SELECT 'test', 'a' || n, n, '', ?1, 'agent ' || n, 'write_file', 'p' || n || '/.env',
+          'blocked', 'none', '{"effect":"deny"}', '{"level":"low"}', 0, '', ?2, ?2, 'policy'
+        FROM numbers`,
+      args: [id, new Date(gate.environment.now()).toISOString()],
+    }],
+    events: [],
+  });
+  gate.clock.advance(60_000);
+  const exact = await summary(gate, "window=1h");
+  expect(exact.decisions).toMatchObject({ total: 700, blocked: 500 });
+  expect(exact.top_blocked_paths).toHaveLength(20);
+  expect(exact.top_blocked_paths.map(({ count }) => count)).toEqual(Array(20).fill(1));
+  expect(exact.decisions.by_agent).toHaveLength(100);
+  expect(exact.busiest_hours.map(({ count }) => count)).toEqual([700]);
+  const days = await summary(gate, "window=1d");
+  expect(days.decisions).toMatchObject({ total: 700, blocked: 500 });
+});
