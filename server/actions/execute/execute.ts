@@ -291,6 +291,19 @@ function contentsOf(
   };
 }
 
+/**
+ * A folder that was moved is not made again: its file would lie beside the project, and the action
+ * would count as done. Only a rollback that restores the folder itself makes it.
+ */
+function requireRoot({ root, plan }: ActionRow, intents: readonly IntentRow[]): void {
+  const isMissing = intents.some(({ data }) => data.new_folders.includes(root));
+  if (!isMissing || plan?.restored_folders?.some(({ path }) => path === root)) return;
+  throw new Error(
+    `Cannot write: the project's folder "${root}" does not exist; put it back, or run gate init in ` +
+      "the folder where the project is now",
+  );
+}
+
 /** Creates the folders that must exist before files are written into them. */
 function makeFolders({ plan }: ActionRow): void {
   for (const { path } of plan?.restored_folders ?? []) makeFolder(path);
@@ -404,6 +417,7 @@ async function applyAll(
   let last: Promise<void> | undefined;
   try {
     services.guarding.accept(intents.map(({ path }) => path));
+    requireRoot(row, intents);
     makeFolders(row);
   } catch (error) {
     return await recoverFailure(intents, 0, contents, messageOf(error));

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Database } from "../../../../server/db/database.ts";
 import { agent, openGate, reviewer } from "../harness.ts";
@@ -49,6 +49,27 @@ describe("a failing execution", () => {
     expect(staged).toHaveLength(1);
     expect(read("a.txt")).toBe("v1");
     expect(temporary()).toEqual([]);
+  });
+
+  test("a write whose project folder was moved away fails, and makes no new folder", async () => {
+    const policies = { defaultEffect: "allow" as const, askPaths: ["held/**"] };
+    const { gate, write } = await openGate({ policies, files: { "a.txt": "v1" } });
+    const held = await write("held/a.txt", "v2");
+    const moved = `${gate.root}-moved`;
+    renameSync(gate.root, moved);
+    onTestFinished(() => rmSync(moved, { recursive: true, force: true }));
+    const { actions } = gate.project;
+    const failed = {
+      status: "approved",
+      execution: "failed",
+      error: expect.stringMatching(/the project's folder ".*" does not exist; put it back/),
+    };
+    expect(await actions.approve(held.id, {}, reviewer)).toMatchObject(failed);
+    expect(await write("new.txt", "v2")).toMatchObject(failed);
+    expect(existsSync(gate.root)).toBe(false);
+    renameSync(moved, gate.root);
+    expect(await write("new.txt", "v2")).toMatchObject({ execution: "succeeded" });
+    expect(await gate.project.audit.verify()).toMatchObject({ ok: true });
   });
 
   test("a write that fails after its rename is recorded as succeeded", async () => {
