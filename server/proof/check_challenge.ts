@@ -188,7 +188,9 @@ export function isSignedDeed(method: string, pathname: string): boolean {
 export async function checkChallenge(challenge: Challenge, request: SentRequest): Promise<void> {
   // A signature for later could be kept and used then.
   if (Date.parse(challenge.expires_at) > Date.now() + MOST_MS) {
-    throw refuse("it expires later than a challenge of gate does");
+    throw refuse(
+      "it expires later than a challenge of gate does, or is of a machine whose clock is ahead",
+    );
   }
   const { pathname, searchParams } = new URL(request.url);
   const proven = PROVEN_REQUESTS.find(({ method, path }) =>
