@@ -272,12 +272,22 @@ export function isAway(error: unknown): boolean {
   return error instanceof GateError && error.fields.server === "away";
 }
 
+/** What a person does about a server that does not answer; null for any other error. */
+export function nextStepOf(error: unknown): string | null {
+  if (!isAway(error)) return null;
+  return (error as GateError).fields.refuses_token === true
+    ? 'set the variable that "storage.authTokenEnv" names, then gate daemon restart'
+    : "start the server or its network, then gate hub status";
+}
+
 function awayError(url: string, cause: unknown): GateError {
   const status = Number(/HTTP status (\d{3})/.exec(String((cause as Error)?.message))?.[1] ?? 0);
   if (status === 401 || status === 403) {
     const message = `Cannot use the ledger on ${url}: the server refuses the token; set the ` +
       'variable that "storage.authTokenEnv" names and restart gate (gate daemon restart)';
-    return new GateError("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
+    return new GateError("unavailable", message, {
+      fields: { server: "away", refuses_token: true, retry_after_s: 5 },
+    });
   }
   const what = cause instanceof AnswerTooLarge
     ? `the server answers with more than ${cause.most / 1024 / 1024} MiB`

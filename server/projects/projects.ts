@@ -7,7 +7,7 @@ import { keptProblem, problemOf } from "../config/daemon_problem.ts";
 import type { DaemonProblem } from "../config/schema.ts";
 import { listDamaged } from "../db/health.ts";
 import type { NewEvent } from "../db/ledger.ts";
-import { isAway } from "../db/server_database.ts";
+import { isAway, nextStepOf } from "../db/server_database.ts";
 import type { Neighbour } from "../actions/context.ts";
 import { rootAsked } from "../config/digests.ts";
 import { isKey } from "../config/seal.ts";
@@ -509,8 +509,8 @@ export class Projects {
 
   #report(project_id: string, error: unknown): void {
     const { message, stack } = error as Error;
-    const fix = isAway(error) ? "start the server or its network, then gate hub status" : null;
-    this.#problems.set(project_id, problemOf(`project "${project_id}": ${message}`, fix));
+    const problem = problemOf(`project "${project_id}": ${message}`, nextStepOf(error));
+    this.#problems.set(project_id, problem);
     this.#unread.add(project_id);
     this.#shared.environment.log("error", `project "${project_id}": ${message}`, { stack });
   }

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
-import { ServerDatabase } from "../../../server/db/server_database.ts";
+import { nextStepOf, ServerDatabase } from "../../../server/db/server_database.ts";
 
 const MIB = 1024 * 1024;
 
@@ -56,4 +56,15 @@ test("an answer counts as it is unpacked", async () => {
   await expect(ServerDatabase.open({ url, token: null }, LIMIT)).rejects.toMatchObject({
     message: expect.stringContaining("answers with more than 4 MiB"),
   });
+});
+
+test.each([
+  [401, /the server refuses the token/, 'set the variable that "storage.authTokenEnv" names'],
+  [503, /the server does not answer \(HTTP 503\)/, "start the server or its network"],
+])("a server that answers %i leads to the step that helps", async (status, message, next) => {
+  const url = await startServer((response) => response.writeHead(status).end());
+  const error = await ServerDatabase.open({ url, token: "old" }).catch((error) => error);
+  expect(error).toMatchObject({ code: "unavailable", message: expect.stringMatching(message) });
+  expect(nextStepOf(error)).toContain(next);
+  expect(nextStepOf(new Error("x"))).toBe(null);
 });
