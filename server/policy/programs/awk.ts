@@ -103,9 +103,15 @@ const REGEX = /\/((?:[^/\\\n[]|\\[^\n]|\[\^?\]?(?:[^\]\\\n/]|\\[^\n])*\])*)\//y;
 
 /** Words after which a slash begins a pattern, unlike after a name. */
 const BEFORE_PATTERN = new Set(
-  "print printf return in case exit delete else do".split(" "),
+  "print printf return in exit delete else do".split(" "),
 );
-const CONDITIONS = new Set(["if", "while", "for", "switch"]);
+const CONDITIONS = new Set(["if", "while", "for"]);
+
+/** Whether it is a word of awk after which some versions divide: after `length` mawk does not. */
+function isOwnWord(word: string): boolean {
+  return /^[a-z]/.test(word) && (WORDS.has(word) || COMMANDS.test(word)) &&
+    !BEFORE_PATTERN.has(word);
+}
 
 /**
  * The pieces of an awk program. A slash is a division after a value and begins a pattern elsewhere.
@@ -118,6 +124,7 @@ function readAwk(program: string): Token[] | null {
   let isValue = false;
   let last = "";
   for (let at = 0; at < program.length;) {
+    if (program[at] === "/" && isOwnWord(last)) return null;
     if (program[at] === "/" && !isValue) {
       REGEX.lastIndex = at;
       const found = REGEX.exec(program);
@@ -130,7 +137,8 @@ function readAwk(program: string): Token[] | null {
     PIECE.lastIndex = at;
     const { 0: text, groups } = PIECE.exec(program)!;
     at += text.length;
-    if (text === '"') return null;
+    // For some versions they are names, after which a slash divides.
+    if (text === '"' || text === "switch" || text === "case") return null;
     const kind = groups!.text !== undefined
       ? "text"
       : groups!.word !== undefined

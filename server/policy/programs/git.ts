@@ -262,7 +262,9 @@ const GIT_TEXTS =
 
 /** Whether an option of such a command reads the file in its value. */
 function takesFile(name: string, option: string): boolean {
-  return /^(-X|--(file|exclude-from|exclude-per-directory|pathspec-from-file))$/.test(option) ||
+  return /^(-[a-zA-Z]*X|--(file|exclude-from|exclude-per-directory|pathspec-from-file))$/.test(
+    option,
+  ) ||
     (name === "config" && option === "-f");
 }
 
