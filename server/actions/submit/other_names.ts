@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/config.ts";
 import { type LinkedFile, linkedFile } from "../../runtime/linked_file.ts";
@@ -49,12 +50,24 @@ export async function judgeOtherNames(
       reason: `"${path}" has other names (hard links), so a rule about one of them may apply`,
     };
   }
-  if (worst !== null || open.length === 0) return worst;
+  if (worst !== null) return worst;
+  // A program may read everything below a folder, as `grep -r` does.
+  const vague = open[0] ??
+    accesses.find(({ access, path }) => access === "read" && isFolder(path))?.path;
+  if (vague === undefined) return null;
   const [first] = (blocked ?? await listBlocked([own])).values();
   return first === undefined ? null : {
     effect: "ask",
-    reason: `"${first}" has other names (hard links), and "${open[0]}" may hold one of them`,
+    reason: `"${first}" has other names (hard links), and "${vague}" may hold one of them`,
   };
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch {
+    return false; // nothing could be read below it either
+  }
 }
 
 /** The existing files that a rule blocks by name, by device and inode. */

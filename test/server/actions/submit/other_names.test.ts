@@ -51,5 +51,8 @@ test("a pattern asks while a blocked file has another name", async () => {
     reason: expect.stringMatching(/secret" has other names.*"src\/\*" may hold one/),
   });
   expect(await judged([], { open: ["src/*"] })).toBeNull();
+  const folder = [{ access: "read" as const, path: root }];
+  expect(await judged(folder, { own: blocking })).toMatchObject({ effect: "ask" });
+  expect(await judged(folder)).toBeNull();
   expect(await judged([], { own: blocking })).toBeNull();
 });
