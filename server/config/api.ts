@@ -25,7 +25,11 @@ export const configApi = new Hono<AppEnv<ConfigServices>>()
     "/accept",
     describe("Accept a change of a config file outside the gate", ConfigView),
     json(AcceptInput),
-    async (c) => c.json(await c.var.project.config.accept(c.req.valid("json"), c.var.caller)),
+    async (c) => {
+      const { config } = c.var.project;
+      await config.changes.accept(c.req.valid("json"), c.var.caller);
+      return c.json(await config.view());
+    },
   )
   .put(
     "/policies",
@@ -34,7 +38,9 @@ export const configApi = new Hono<AppEnv<ConfigServices>>()
     async (c) => {
       const if_match = c.req.header("if-match") ?? null;
       const change = { caller: c.var.caller, if_match };
-      const view = await c.var.project.config.updatePolicies(c.req.valid("json"), change);
+      const { config } = c.var.project;
+      await config.changes.updatePolicies(c.req.valid("json"), change);
+      const view = await config.view();
       c.header("ETag", view.etag);
       return c.json(view);
     },

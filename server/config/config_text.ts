@@ -32,3 +32,8 @@ export function valueOf(project_id: string, text: string | null): ConfigValue | 
   const schema: z.ZodType<ConfigValue> = project_id === MACHINE ? GlobalConfig : ProjectConfig;
   return parseConfig("", text, schema).value;
 }
+
+/** The entity tag of a config's text; that of no text is the same for every missing file. */
+export function etagOf(text: string): string {
+  return `"${hashOf(text).slice(0, 32) || "none"}"`;
+}

@@ -2,24 +2,25 @@ import { join } from "node:path";
 import { MACHINE_ID } from "../constants.ts";
 import type { Database } from "../db/database.ts";
 import { AcceptedConfigs } from "./accepted.ts";
-import type { Config, ConfigServices } from "./config.ts";
+import type { Config, ProjectConfigs } from "./config.ts";
 import { MACHINE } from "./config_text.ts";
 import { oncePerMessage } from "./daemon_problem.ts";
 import { fingerprint, loadConfig, type Loaded } from "./load.ts";
 import { type DaemonProblem, GlobalConfig } from "./schema.ts";
+import { listProblems } from "./outside.ts";
 import { isKey } from "./seal.ts";
 import { parseAccepted } from "./snapshot.ts";
 import { findConfig } from "./store.ts";
 
 /** The parts of a daemon that the configs need. */
-export type ConfigsServices = ConfigServices["services"] & {
+export type ConfigsServices = ProjectConfigs["services"] & {
   registry: Database;
   /** Creates the config of one project. */
-  create: (configs: ConfigServices, project_id: string, roots: readonly string[]) => Config;
+  create: (configs: ProjectConfigs, project_id: string, roots: readonly string[]) => Config;
 };
 
 /** The configs of all projects and of the machine, one object for each project. */
-export class Configs implements ConfigServices {
+export class Configs implements ProjectConfigs {
   readonly services: ConfigsServices;
   readonly accepted: AcceptedConfigs;
   readonly #configs = new Map<string, Config>();
@@ -85,7 +86,7 @@ export class Configs implements ConfigServices {
   async rememberMachine(): Promise<void> {
     for (const config of this.#configs.values()) {
       try {
-        await config.rememberMachine();
+        await config.changes.rememberMachine();
       } catch (error) {
         // Its ledger gets it at its next opening.
         const { log } = this.services.environment;
@@ -115,7 +116,8 @@ export class Configs implements ConfigServices {
 
   /** The problems of the configs in use that a person must solve; one of the global config once. */
   async problems(): Promise<DaemonProblem[]> {
-    const found = await Promise.all([...this.#configs.values()].map((one) => one.problems()));
+    const all = [...this.#configs.values()];
+    const found = await Promise.all(all.map(({ files }) => listProblems(files)));
     return oncePerMessage(found.flat());
   }
 

@@ -44,7 +44,7 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
     async (c) => {
       const { daemon, caller } = c.var;
       const project = await daemon.projects.get(c.req.param("id"));
-      await project.config.trustOverride(caller);
+      await project.config.changes.trustOverride(caller);
       return c.json({ id: project.id, trusted: true });
     },
   )
@@ -54,7 +54,7 @@ export const hubApi = new Hono<AppEnv<ProjectsServices>>()
     async (c) => {
       const { daemon, caller } = c.var;
       const project = await daemon.projects.get(c.req.param("id"));
-      await project.config.revokeTrust(caller);
+      await project.config.changes.revokeTrust(caller);
       return c.json({ id: project.id, trusted: false });
     },
   )

@@ -28,6 +28,7 @@ import type { Signer } from "../audit/signer.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
 import type { Config } from "../config/config.ts";
+import { compareAccepted } from "../config/outside.ts";
 import type { ApprovalRoutes } from "../approval_routes/approval_routes.ts";
 import type { Configs } from "../config/configs.ts";
 import { listPolicyChanges } from "../config/store.ts";
@@ -167,7 +168,7 @@ export class Project {
     this.ledger = ledger;
     this.moved_to = moved_to;
     this.config = configs.of(id, roots);
-    this.config.attach({
+    this.config.files.attach({
       record: async (event) => {
         await ledger.commit({ statements: [], events: [event] });
       },
@@ -224,8 +225,13 @@ export class Project {
     this.budgets = services.budgets;
     const remembered = () => stream.remembered(id);
     this.daySums = new DaySums(ledger);
-    const compareAccepted = () => this.config.compareAccepted();
-    this.audit = new Audit({ environment, ledger, signer, remembered, compareAccepted });
+    this.audit = new Audit({
+      environment,
+      ledger,
+      signer,
+      remembered,
+      compareAccepted: () => compareAccepted(this.config.files),
+    });
   }
 
   /** Opens the ledger, publishes events that a crash held back and recovers unfinished actions. */
@@ -265,8 +271,8 @@ export class Project {
       await options.proofs.attach(ledger);
       for (const list of options.kept) await list.attach(ledger);
       const project = new Project(options, { ledger, moved_to, blocks });
-      await project.config.acceptKnown();
-      await project.config.rememberMachine();
+      await project.config.changes.acceptKnown();
+      await project.config.changes.rememberMachine();
       await project.#recordJoined(options.joining);
       opened = project;
       // A change may have come before this project listened.
@@ -455,7 +461,7 @@ export class Project {
     await this.actions.close();
     this.#proofs.detach(this.id);
     for (const list of this.#kept) list.detach(this.id);
-    this.config.detach();
+    this.config.files.detach();
     try {
       // Asked last, when no action can begin any more.
       return await this.isUnfinished();

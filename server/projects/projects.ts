@@ -177,8 +177,8 @@ export class Projects {
     }
     (await this.#open.peek(identity.id))?.setRoots(registered.roots);
     const config = this.#shared.configs.of(identity.id, registered.roots);
-    config.setRoots(registered.roots);
-    await config.acceptFirst(caller);
+    config.files.setRoots(registered.roots);
+    await config.changes.acceptFirst(caller);
     return { ...await this.#toHub(registered), warnings: (await config.view()).warnings };
   }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { NewEvent } from "../../../server/db/ledger.ts";
 import { Config } from "../../../server/config/config.ts";
+import { listProblems } from "../../../server/config/outside.ts";
 import { Configs } from "../../../server/config/configs.ts";
 import type { Database } from "../../../server/db/database.ts";
 import { Registry } from "../../../server/projects/registry.ts";
@@ -56,14 +57,14 @@ const open = async () => {
     return Promise.resolve();
   };
   const listPolicyChanges = () => Promise.resolve([]);
-  config.attach({ record, listPolicyChanges, head: () => null }, [join(base, "proj")]);
-  await config.acceptKnown();
+  config.files.attach({ record, listPolicyChanges, head: () => null }, [join(base, "proj")]);
+  await config.changes.acceptKnown();
   return config;
 };
 /** Accepts the file as it is now. */
 const accept = async (config: Config, path = join(base, "proj/gate.config.json")) => {
   const change = (await config.view()).outside_changes.find((one) => one.path === path);
-  await config.accept({ path, sha256: change!.after_sha256 }, REVIEWER);
+  await config.changes.accept({ path, sha256: change!.after_sha256 }, REVIEWER);
 };
 const REVIEWER = {
   scope: "reviewer",
@@ -155,7 +156,7 @@ describe("Config", () => {
       expect(view.error).toBeNull();
       expect(view.warnings.join("\n")).toContain(`"${path}" is gone`);
       expect(view.outside_changes).toMatchObject([{ path, after_sha256: "", waiting: true }]);
-      expect(await config.problems()).toMatchObject([
+      expect(await listProblems(config.files)).toMatchObject([
         { message: expect.stringContaining("is gone") },
       ]);
     }
@@ -171,14 +172,14 @@ describe("Config", () => {
       const config = await reopen();
       expect(await effect(config, "a.ts")).toBe("deny");
       expect(await effect(config, "a.md")).toBe("allow");
-      expect(await config.problems()).toMatchObject([
+      expect(await listProblems(config.files)).toMatchObject([
         { message: expect.stringContaining("config.json") },
       ]);
     }
     const config = await open();
     await accept(config, join(base, "home/config.json"));
     expect(await effect(config, "a.ts")).toBe("allow");
-    expect(await config.problems()).toEqual([]);
+    expect(await listProblems(config.files)).toEqual([]);
   });
 
   test("a problem of the machine config is told once, whatever the number of projects", async () => {
@@ -200,12 +201,12 @@ describe("Config", () => {
     const view = await config.view();
     expect(view.effective.override_global).toBe("untrusted");
     expect(view.warnings.join(" ")).toMatch(/no "id".*trust-override/s);
-    await config.trustOverride(REVIEWER);
+    await config.changes.trustOverride(REVIEWER);
     expect(await effect(config, "a.ts")).toBe("allow");
     expect((await config.view()).effective.override_global).toBe("trusted");
     const again = await open();
     expect(await effect(again, "a.ts")).toBe("allow");
-    await again.revokeTrust(REVIEWER);
+    await again.changes.revokeTrust(REVIEWER);
     expect(await effect(again, "a.ts")).toBe("deny");
     expect(await effect(await open(), "a.ts")).toBe("deny");
     expect(recorded.map(({ type, data }) => [type, data.override_global])).toEqual([
@@ -278,7 +279,8 @@ describe("Config", () => {
     const config = await open();
     const { etag } = await config.view();
     const wanted = { blockedPaths: [".env", { pattern: "*.pem", reason: "keys" }] };
-    const view = await config.updatePolicies(wanted, change(etag));
+    await config.changes.updatePolicies(wanted, change(etag));
+    const view = await config.view();
     expect(view.etag).not.toBe(etag);
     expect(await effect(config, "a.pem")).toBe("deny");
     expect(await effect(config, "a.old")).toBe("allow");
@@ -299,20 +301,22 @@ describe("Config", () => {
     const config = await open();
     const before = readFileSync(join(base, "proj/gate.config.json"), "utf8");
     const codes = [
-      config.updatePolicies({ defaultEffect: "allow" }, change(`"other"`)),
-      config.updatePolicies({ blockedPaths: ["!x"] }, change()),
-      config.updatePolicies({ blockedTools: [{ pattern: "a", match: ["b"] }] }, change()),
+      config.changes.updatePolicies({ defaultEffect: "allow" }, change(`"other"`)),
+      config.changes.updatePolicies({ blockedPaths: ["!x"] }, change()),
+      config.changes.updatePolicies({ blockedTools: [{ pattern: "a", match: ["b"] }] }, change()),
     ].map((one) => one.then(() => "", (error) => error.code));
     expect(await Promise.all(codes)).toEqual(["digest_mismatch", "invalid", "invalid"]);
     expect(readFileSync(join(base, "proj/gate.config.json"), "utf8")).toBe(before);
     project("{");
-    await expect(config.updatePolicies({}, change())).rejects.toMatchObject({ code: "conflict" });
+    await expect(config.changes.updatePolicies({}, change())).rejects.toMatchObject({
+      code: "conflict",
+    });
     expect(recorded.filter((one) => one.data.source === "gate")).toEqual([]);
   });
 
   test("updatePolicies() creates a missing file", async () => {
     const config = await open();
-    await config.updatePolicies({ defaultEffect: "allow" }, change(`*`));
+    await config.changes.updatePolicies({ defaultEffect: "allow" }, change(`*`));
     expect(await effect(config, "a.ts")).toBe("allow");
     expect(JSON.parse(readFileSync(join(base, "proj/gate.config.json"), "utf8"))).toEqual({
       id: "p",
@@ -334,7 +338,7 @@ describe("Config", () => {
       actor: { kind: "system", id: "file" },
       data: { source: "file", path: join(base, "proj/gate.config.json") },
     }]);
-    await config.updatePolicies({ defaultEffect: "deny" }, change());
+    await config.changes.updatePolicies({ defaultEffect: "deny" }, change());
     await (await open()).view();
     expect(recorded.map((one) => one.data.source)).toEqual(["file", "gate"]);
   });
@@ -362,13 +366,13 @@ describe("Config", () => {
     expect(change!.by).toMatch(/^(?!unknown$)./);
     // The change stays listed after a restart and after a change through gate.
     const again = await open();
-    await again.updatePolicies({ askPaths: ["y"] }, { caller: REVIEWER, if_match: null });
+    await again.changes.updatePolicies({ askPaths: ["y"] }, { caller: REVIEWER, if_match: null });
     const [both] = (await again.view()).outside_changes;
     // A change through gate accepts the keys that it changes, not the rest of the file.
     expect(both!.differences).toEqual(change!.differences);
     expect(await effect(again, "y")).toBe("ask");
     const seen = { path, sha256: change!.after_sha256 };
-    await expect(again.accept(seen, REVIEWER)).rejects.toThrow(
+    await expect(again.changes.accept(seen, REVIEWER)).rejects.toThrow(
       "the file has changed since; a person must review the new change, then accept it",
     );
     const now = { path, sha256: both!.after_sha256 };
