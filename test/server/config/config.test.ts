@@ -377,8 +377,9 @@ describe("Config", () => {
     );
     const now = { path, sha256: both!.after_sha256 };
     const agent = { ...REVIEWER, scope: "agent" } as const;
-    await expect(again.accept(now, agent)).rejects.toThrow("a reviewer must accept it");
-    expect((await again.accept(now, REVIEWER)).outside_changes).toEqual([]);
+    await expect(again.changes.accept(now, agent)).rejects.toThrow("a reviewer must accept it");
+    await again.changes.accept(now, REVIEWER);
+    expect((await again.view()).outside_changes).toEqual([]);
     expect(recorded.at(-1)).toMatchObject({
       type: "policy.changed",
       actor: { kind: "reviewer" },
