@@ -148,8 +148,8 @@ async function refuseProvenHome(daemon: Daemon): Promise<void> {
   await daemon.close();
   throw new GateError(
     "invalid",
-    "Cannot run without credentials on this home: a passphrase or passkey decides here; " +
-      "set GATE_HOME to a throw-away folder",
+    "Cannot run without credentials on this home: a passphrase or passkey decides here",
+    { next: "set GATE_HOME to a throw-away folder" },
   );
 }
 

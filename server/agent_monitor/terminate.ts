@@ -102,9 +102,8 @@ async function stateOf(
 function unknown(pid: number, start_time: string | undefined, orphans: readonly OrphanPort[]) {
   const isAnother = start_time !== undefined && orphans.some((row) => row.pid === pid);
   if (isAnother) return changed(pid);
-  const message = `Cannot terminate process ${pid}: it is no orphan of an agent's session now; ` +
-    "see gate agents";
-  return new GateError("not_found", message);
+  const message = `Cannot terminate process ${pid}: it is no orphan of an agent's session now`;
+  return new GateError("not_found", message, { next: "gate agents" });
 }
 
 function changed(pid: number): GateError {

@@ -51,9 +51,8 @@ async function readEvents(
     try {
       return toEvent(decodeStored(ledger, row));
     } catch (cause) {
-      const message = `Cannot read event ${row.seq} of "${project_id}": it is damaged; ` +
-        "run: gate audit verify";
-      throw new GateError("unavailable", message, { cause });
+      const message = `Cannot read event ${row.seq} of "${project_id}": it is damaged`;
+      throw new GateError("unavailable", message, { cause, next: "gate audit verify" });
     }
   });
 }

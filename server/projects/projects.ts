@@ -192,9 +192,8 @@ export class Projects {
     if (!isKey(kind) && problem === null) return null;
     const { scope, member_id = null, via = null, proof = null } = caller;
     if (scope !== "reviewer" || via === null) {
-      const message = `Cannot add "${root}" to project "${id}": a person must prove it; ` +
-        "run gate init in that folder";
-      throw new GateError("proof_required", message);
+      const message = `Cannot add "${root}" to project "${id}": a person must prove it`;
+      throw new GateError("proof_required", message, { next: "gate init in that folder" });
     }
     const { ledger } = await this.get(id);
     const asked = rootAsked(id, root);

@@ -203,18 +203,20 @@ export class HomeChanges {
    */
   async adopt(values: readonly unknown[]): Promise<boolean> {
     const relation = compareHistories(values as ProofChange[], this.#changes);
-    const cannot = (why: string, fields = {}) =>
-      new GateError("conflict", `Cannot join the ledger: ${why}`, { fields });
+    const cannot = (why: string, next: string, fields = {}) =>
+      new GateError("conflict", `Cannot join the ledger: ${why}`, { next, fields });
     const isOther = relation === "other" || (relation === "shorter" && values.length === 0);
     if (isOther || this.#damage !== null || this.#unknown.size > 0) {
       const why =
         "this home has keys of its own, and a joining home takes over those of the others";
-      const next = "run gate hub join --shared --fresh-home, which puts this home aside first";
-      throw cannot(`${why}; ${next}`, { keys: "own" });
+      const next = "gate hub join --shared --fresh-home, which puts this home aside first";
+      throw cannot(why, next, { keys: "own" });
     }
     if (relation !== "longer") return false;
     const { changes, fault } = await readHistory(values);
-    if (fault !== null) throw cannot(`its keys cannot be trusted: ${fault}; run gate audit verify`);
+    if (fault !== null) {
+      throw cannot(`its keys cannot be trusted: ${fault}`, "gate audit verify");
+    }
     await this.replace(changes, null);
     return true;
   }
