@@ -43,15 +43,15 @@ export async function readToken(home: string, scope: Scope): Promise<string> {
   if ("token" in found) return found.token;
   const path = tokenPath(home, scope);
   if (found.problem === "exposed") {
-    const message = `Cannot use the token at "${path}": others can read it`;
-    throw new GateError("forbidden", message, { next: "delete it, then gate daemon restart" });
+    const message = `Cannot use the token at "${path}": others can read it. Delete it`;
+    throw new GateError("forbidden", message, { next: "gate daemon restart" });
   }
   if (found.problem === "missing") {
     const message = `Cannot read the ${scope} token at "${path}": it does not exist`;
     throw new GateError("unavailable", message, { next: "gate daemon restart" });
   }
-  const message = `Cannot use the token at "${path}": it is damaged`;
-  throw new GateError("unavailable", message, { next: "delete it, then gate daemon restart" });
+  const message = `Cannot use the token at "${path}": it is damaged. Delete it`;
+  throw new GateError("unavailable", message, { next: "gate daemon restart" });
 }
 
 async function createToken(path: string): Promise<void> {
