@@ -53,8 +53,6 @@ test("a person moves a ledger to the server of the config, and back", async () =
   const listed = await gated.terminal.run(["log"]);
   expect(listed.stderr).toContain("The actions of web are missing here");
   expect(listed.stdout).toBe("There are no such actions in the projects that can be read.\n");
-  expect((await gated.terminal.run(["pending"])).stdout)
-    .toBe("No action is held in the projects that can be read.\n");
   const checked = await gated.terminal.run(["doctor"]);
   expect(checked.stdout).not.toContain("has no folder any more");
   expect((await gated.good("hub", "status")).stdout).toContain("does not answer");
