@@ -1,4 +1,3 @@
-import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { showChange } from "../../../cli/config/accept.ts";
 import type { Io } from "../../../cli/io.ts";
@@ -28,9 +27,10 @@ function changeOf(waiting: number, inForce: number): OutsideChange {
 }
 
 function shownBy(change: OutsideChange, options?: { summary?: boolean }): string {
-  const stdout = new PassThrough();
+  const written: string[] = [];
+  const stdout = { write: (text: string) => written.push(text) };
   showChange({ env: { NO_COLOR: "1" }, stdout } as unknown as Io, change, options);
-  return String(stdout.read());
+  return written.join("");
 }
 
 test("a summary shows everything that waits, and a part of what is in force", () => {
