@@ -352,8 +352,9 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
 
 /**
  * Marks the findings that a sandbox answers: it hides or protects the file, a person opened the
- * folder around it, or the session has a folder of its own in its place. A certain match of an ask rule is never marked, because a person wants to be
- * asked. A write of a named file that does not exist yet is not marked: it cannot be protected.
+ * folder around it, or the session has a folder of its own in its place. A certain match of an ask
+ * rule is never marked, because a person wants to be asked. A write of a named file that does not
+ * exist yet is not marked: it cannot be protected.
  */
 function markWalled(
   found: Finding[],
