@@ -12,7 +12,7 @@ const difference = (text: string, in_force: boolean): ConfigDifference => ({
 
 function changeOf(waiting: number, inForce: number): OutsideChange {
   return {
-    path: "/work/gate.config.json",
+    path: "/home/me/app/gate.config.json",
     at: "2026-03-01T00:00:00.000Z",
     by: null,
     before_sha256: null,
