@@ -104,7 +104,7 @@ export function reasonOfCode(code = "unknown error"): string {
 }
 
 function sentenceOf(next: string): string {
-  return /^(gate|chmod) /.test(next) ? `run ${next}` : next;
+  return /^(gate|chmod|mv) /.test(next) ? `run ${next}` : next;
 }
 
 function titleOf(code: ErrorCode): string {

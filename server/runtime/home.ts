@@ -100,7 +100,7 @@ function makePrivate(folder: string): void {
     throw refused(
       folder,
       "it is not a folder",
-      `move it away: mv ${quote(folder)} ${quote(`${folder}.old`)}`,
+      `mv ${quote(folder)} ${quote(`${folder}.old`)}`,
     );
   }
   // Windows has no such modes; its home folders are private by their access lists.

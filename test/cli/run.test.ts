@@ -76,8 +76,8 @@ test("a data folder that is a file is an error with one fix", async () => {
     expect(await wrong.run(args)).toEqual({
       code: 1,
       stdout: "",
-      stderr: `gate: Cannot use the data folder "${file}": it is not a folder; ` +
-        `move it away: mv ${file} ${file}.old\n`,
+      stderr: `gate: Cannot use the data folder "${file}": it is not a folder\n` +
+        `  try: mv ${file} ${file}.old\n`,
     });
   }
   wrong.close();
@@ -162,7 +162,7 @@ describe("help", () => {
 });
 
 test.each([
-  ["a file", (folder: string) => join(folder, "file"), "it is not a folder; move it away: mv "],
+  ["a file", (folder: string) => join(folder, "file"), "it is not a folder\n  try: mv "],
   [
     "below a file",
     (folder: string) => join(folder, "file", "x"),

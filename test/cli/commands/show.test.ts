@@ -291,5 +291,5 @@ test("show prints the target of a move, the deadline and the risk factors", asyn
   expect(stdout).toMatch(
     /^expires +\d{4}-\S+ {2}\(in 2[34]h\)$|^expires +\d{4}-\S+ {2}\(in 1d\)$/m,
   );
-  expect(stdout).toMatch(/^ +\+5 +moves "deep\/to\.txt"$/m);
+  expect(stdout).toMatch(/^ +\+5 +moves "from\.txt"$/m);
 });
