@@ -81,7 +81,8 @@ test("gate start outside a project suggests gate init", async () => {
   expect(stderr).toContain("try: gate init");
 });
 
-test.each(["by itself", "through the daemon"])(
+// On Deno the parent learns only which signal it sent, not how the process ended.
+test.skipIf("Deno" in globalThis).each(["by itself", "through the daemon"])(
   "a signal that comes with the first line ends gate start %s in order",
   async (how) => {
     if (how === "through the daemon") must(await world.run(["daemon", "start"]));
