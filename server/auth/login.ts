@@ -129,8 +129,12 @@ export class PageKeys<Holder = string> {
     this.#keys.clear();
   }
 
-  /** The SHA-256 of the key with this id; null when there is none. */
+  /**
+   * The SHA-256 of the key with this id; null when there is none. @throws GateError `unavailable` once
+   * the keys have ended: a page must not take that for the answer of another program
+   */
   async digestOf(key_id: string): Promise<Uint8Array | null> {
+    if (this.#ended) throw new GateError("unavailable", "Cannot prove anything: gate is stopping");
     for (const [, { id, digest }] of this.#valid()) if (await id === key_id) return digest;
     return null;
   }

@@ -62,6 +62,17 @@ test("a page key is valid for 12 hours, for its holder, and no file keeps it", a
   expect(await keys.digestOf((await createChallenge(key)).key_id)).toBe(null);
 });
 
+test("after its end no key is valid, and nothing is said about any", async () => {
+  const keys = new PageKeys(environment());
+  const key = keys.create("ada");
+  const { key_id } = await createChallenge(key);
+  expect(await keys.digestOf(key_id)).not.toBe(null);
+  keys.end();
+  expect(keys.holderOf(key)).toBe(null);
+  expect(keys.holderOf(keys.create("ada"))).toBe(null);
+  await expect(keys.digestOf(key_id)).rejects.toMatchObject({ code: "unavailable" });
+});
+
 test("at most 64 page keys are kept, the newest ones", () => {
   const keys = new PageKeys(environment());
   const all = Array.from({ length: 65 }, () => keys.create("ada"));
