@@ -86,7 +86,7 @@ export function reasonOf(error: unknown): string {
   return reason === code || code === undefined ? message : reason;
 }
 
-/** What a problem document and an error of gate say about the next step. */
+/** The members of a problem document, and of an error of gate, that tell the next step. */
 interface Told {
   code: string;
   message: string;

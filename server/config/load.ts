@@ -55,7 +55,7 @@ export function loadConfig<T>(path: string, schema: z.ZodType<T>): Loaded<T> {
   return parseConfig(path, text, schema);
 }
 
-/** What a missing file is read as. */
+/** The reading of a missing file. */
 export const NOTHING = { value: null, text: "", error: null, fault: null, unknown: [] };
 
 function notText(path: string): Loaded<never> {

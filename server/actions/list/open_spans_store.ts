@@ -113,7 +113,7 @@ const GROUPS: Notes = {
     AND block < (block_group + 1) * ${GROUP}) = ${GROUP}`,
 };
 
-/** What is noted about the words, by the numbers, which rise. */
+/** The notes about the words by number, in rising order. */
 async function readNotes(
   ledger: Ledger,
   words: readonly string[],
