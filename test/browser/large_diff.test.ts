@@ -32,7 +32,7 @@ describe("a file of 5,300 lines of which half stay", () => {
     await headline(page, "src/large.ts");
     await page.locator(".file-head", { hasText: "+2,650" }).filter({ hasText: "2,650" }).waitFor();
     const scripts = await Promise.all(loaded);
-    expect(scripts.length).toBeGreaterThan(10);
+    expect(scripts.some((text) => text.includes("line-text"))).toBe(true);
     expect(scripts.some((text) => text.includes("cm-content"))).toBe(false);
   });
 
