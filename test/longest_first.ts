@@ -25,14 +25,17 @@ export const LONGEST = [
   "test/server/projects/sharing_races.test.ts",
   "test/server/sessions/model.test.ts",
   // programs
+  // The first two only wait, so that beside them two others keep the processors busy.
   "test/e2e/left_ports.test.ts",
-  "test/e2e/attacks/commands.test.ts",
   "test/e2e/hooks_silent.test.ts",
   "test/e2e/crash.test.ts",
-  "test/e2e/scenario_run.test.ts",
-  "test/e2e/sandbox.test.ts",
-  "test/e2e/http_corpus.test.ts",
   "test/runtime/smoke.test.ts",
+  "test/e2e/scenario_run.test.ts",
+  "test/e2e/two_versions.test.ts",
+  "test/e2e/sandbox.test.ts",
+  "test/e2e/attacks/commands.test.ts",
+  "test/e2e/http_corpus.test.ts",
+  "test/e2e/first_approval.test.ts",
   // browser
   "test/browser/every_action/queue_by_keyboard.test.ts",
   "test/browser/every_action/pages_by_keyboard.test.ts",
