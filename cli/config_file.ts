@@ -44,14 +44,8 @@ export function writeText(path: string, text: string, mode: number): void {
     );
   }
   const temporary = join(dirname(path), `.${basename(path)}.${Date.now()}.tmp`);
-  try {
-    writeFileSync(temporary, text, { flag: "wx", mode: known ? known.mode & 0o777 : mode });
-    renameSync(temporary, path);
-  } catch (cause) {
-    throw new CliError(`Cannot write "${path}": ${reasonOf(cause)}`, {
-      next: `make "${dirname(path)}" writable, then the same command`,
-    });
-  }
+  writeFileSync(temporary, text, { flag: "wx", mode: known ? known.mode & 0o777 : mode });
+  renameSync(temporary, path);
 }
 
 /** The object in a JSON text with comments. @throws CliError with line and column */

@@ -211,7 +211,12 @@ function conflictMessage({ conflicts }: Action): string {
 
 // Made once: to make a schema takes longer than to check with it.
 const Restored = z.array(
-  z.looseObject({ path: z.string(), change: z.string(), walled: z.boolean().optional() }),
+  z.looseObject({
+    path: z.string(),
+    change: z.string(),
+    restored: z.boolean().optional(),
+    walled: z.boolean().optional(),
+  }),
 );
 const HeldChanges = z.object({ note: z.string() });
 const Walls = z.array(z.string());
@@ -221,10 +226,14 @@ function restoredMessage(result: Submitted["result"]): string {
   const restored = Restored.safeParse(result?.restored ?? []).data ?? [];
   const named = (all: typeof restored) =>
     all.slice(0, 5).map(({ path }) => JSON.stringify(path)).join(", ");
-  const walled = restored.filter((one) => one.walled);
+  const walled = restored.filter((one) => one.walled && one.restored !== false);
+  const left = restored.filter((one) => one.walled && one.restored === false);
   const guarded = restored.filter((one) => !one.walled && one.change !== "rewritten");
-  const moved = walled.length === 0 ? "" : ` gate moved away what the command created against ` +
+  const away = walled.length === 0 ? "" : ` gate moved away what the command created against ` +
     `a rule: ${named(walled)}. Leave such files to a person.`;
+  const moved = left.length === 0 ? away : `${away} The command left behind what gate could not ` +
+    `look through or move away: ${named(left)}. gate blocked this session: stop, and tell the ` +
+    "user what happened.";
   if (guarded.length === 0) return moved;
   return `${moved} The command changed guarded files without permission: ${
     named(guarded)

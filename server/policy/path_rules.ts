@@ -238,8 +238,7 @@ function outside(facts: PathFacts, names: PathNames[], rules: readonly PathRule[
 function unknownTarget(access: Access, path: string): Finding {
   const reason = `The value of "${show(path)}" is unknown, so gate cannot tell which file this ` +
     (access === "delete" ? "deletes" : "writes");
-  const finding = builtin("ask", "unresolved", "$…", reason);
-  return access === "delete" ? finding : { ...finding, unknown: "files" };
+  return builtin("ask", "unresolved", "$…", reason);
 }
 
 /** A path in the project without the project's folder. */

@@ -1,6 +1,7 @@
-import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from "node:fs";
+import { type Dirent, lstatSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { createGrowingCache } from "../growing_cache.ts";
+import { LRUCache } from "lru-cache";
+import { entriesOfOwn } from "./closed_folder.ts";
 import { readSmallBytes } from "./small_file.ts";
 
 /** A file of this kind holds one path. */
@@ -67,7 +68,9 @@ function modulesBelow(top: string, most: number): Modules {
   const looked = [top];
   let isAll = true;
   for (const folder of looked) {
-    const entries = entriesIn(folder);
+    const entries = entriesOfOwn(folder);
+    if (entries === null) isAll = false;
+    if (entries === null) continue;
     if (folder !== top && entries.some(marksModule)) folders.push(folder);
     for (const name of innerFolders(entries, folder === top)) {
       isAll = isAll && looked.length <= most;
@@ -98,7 +101,7 @@ export function modulesBeside(
   if (lookAt(top)?.isSymbolicLink()) return [top];
   const isKnown = new Set([top, ...known]);
   return [...isKnown].flatMap((folder) => {
-    const entries = entriesIn(folder);
+    const entries = entriesOfOwn(folder) ?? [];
     const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
     const below = folders ? innerFolders(entries, folder === top) : [];
     return [
@@ -112,7 +115,7 @@ export function modulesBeside(
 
 function holdsModule(folder: string): boolean {
   const { folders, is_all } = modulesBelow(folder, MOST_BELOW_MODULES);
-  return !is_all || folders.length > 0 || entriesIn(folder).some(marksModule);
+  return !is_all || folders.length > 0 || (entriesOfOwn(folder) ?? []).some(marksModule);
 }
 
 /** Whether git would take something from the folder that holds this. */
@@ -121,20 +124,12 @@ function marksModule(entry: Dirent): boolean {
   return entry.name === "hooks";
 }
 
-function entriesIn(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return []; // there is none
-  }
-}
-
 interface Known {
   state: string;
   path: string | null;
 }
 
-const KNOWN = createGrowingCache<Known>(1_000);
+const KNOWN = new LRUCache<string, Known>({ max: 1_000 });
 
 /** The path that a small file holds; null if there is none. Read again only after a change. */
 function pathIn(file: string, form: RegExp): string | null {

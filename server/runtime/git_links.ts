@@ -1,6 +1,7 @@
 import { type BigIntStats, type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { createGrowingCache } from "../growing_cache.ts";
+import { LRUCache } from "lru-cache";
+import { openUp } from "./closed_folder.ts";
 import { resolvePath } from "./real_path.ts";
 import { readSmallBytes } from "./small_file.ts";
 
@@ -41,7 +42,7 @@ export function gitLinksOf(folders: readonly string[]): FoundLinks | null {
   const references = own.flatMap((folder) => [join(folder, "refs"), join(folder, "objects")]);
   let entries = 0;
   for (const { folder, is_top } of queue) {
-    const content = look(folder);
+    const content = look(folder) ?? (isWithin(folder, own) && openUp(folder) ? look(folder) : null);
     if (content === null) continue;
     entries += content.entries;
     if (queue.length > LIMITS.folders || entries > LIMITS.entries) return null;
@@ -102,7 +103,7 @@ interface Seen extends Content {
   at: number;
 }
 
-const KNOWN = createGrowingCache<Seen>(20_000);
+const KNOWN = new LRUCache<string, Seen>({ max: 20_000 });
 /** A change within this time of reading may leave the same time of change. */
 const COARSE_MS = 1_100;
 

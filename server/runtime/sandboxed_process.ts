@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { setPriority } from "node:os";
-import type { Writable } from "node:stream";
+import process from "node:process";
+import type { Readable, Writable } from "node:stream";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { identify, isSameProcess, type ProcessIdentity } from "./processes.ts";
 import type { ProcessLimits } from "./process_limits.ts";
 import { ownUid } from "./self.ts";
 
@@ -20,6 +23,11 @@ export interface SandboxStart {
    * folder for them; null if none can.
    */
   waits: { words: readonly string[]; inputs: readonly Uint8Array[] } | null;
+  /**
+   * Whether it tells the process above all others in the sandbox, on the descriptor after its inputs.
+   * The kernel ends those when that one ends.
+   */
+  tells_first: boolean;
   /** The memory and processes that its processes may use together. */
   limits: ProcessLimits;
   /** The environment in the sandbox, from the one that the command would get. */
@@ -62,11 +70,72 @@ export function beginSandboxed(
     stdio: [
       input ? "pipe" : "ignore",
       ...["pipe", "pipe", ...sandbox.inputs.map(() => "pipe")] as "pipe"[],
+      ...sandbox.tells_first ? ["pipe" as const] : [],
     ],
     detached: true,
   });
+  if (sandbox.tells_first) {
+    FIRST.set(child, followFirst(child.stdio[3 + sandbox.inputs.length] as Readable | null));
+  }
   yieldToOthers(child.pid);
   return child;
+}
+
+/** The process above all others in a sandbox, as far as it was told. */
+interface First {
+  told: Promise<void>;
+  identity: ProcessIdentity | null;
+}
+
+const FIRST = new WeakMap<ChildProcess, First>();
+
+function followFirst(stream: Readable | null | undefined): First {
+  const first: First = { told: Promise.resolve(), identity: null };
+  if (!stream) return first;
+  let text = "";
+  stream.on("data", (chunk: Uint8Array) => {
+    text += new TextDecoder().decode(chunk);
+    const [, pid] = /"child-pid": (\d+)\D/.exec(text) ?? [];
+    // One that has ended already has no identity.
+    if (pid !== undefined) first.identity ??= identify(Number(pid));
+  });
+  stream.on("error", () => {});
+  first.told = new Promise((resolve) => stream.on("close", () => resolve()));
+  return first;
+}
+
+/** The most time for the end of all processes, and the part of it in which gate looks all the time. */
+const END_MS = 5_000;
+const LOOKED_MS = 3;
+
+/**
+ * Ends all processes of a sandbox whose program has ended, and waits until the kernel has none of them
+ * any more. A command can make that program believe it has ended, and keep the others.
+ */
+export async function endInside(child: ChildProcess): Promise<void> {
+  const first = FIRST.get(child);
+  if (!first) return;
+  await first.told;
+  const since = performance.now();
+  for (let passed = 0; passed < END_MS; passed = performance.now() - since) {
+    if (first.identity === null || !isSameProcess(first.identity)) return;
+    killFirst(child);
+    await (passed < LOOKED_MS ? setImmediate() : setTimeout(1));
+  }
+}
+
+/** Ends the process above all others, if it was told. */
+export function killFirst(child: ChildProcess): void {
+  const identity = FIRST.get(child)?.identity;
+  if (identity && isSameProcess(identity)) killOne(identity.pid);
+}
+
+function killOne(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }
 
 /** Gives the program of a sandbox its inputs; resolves to whether it has taken all of them. */

@@ -5,7 +5,13 @@ import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
 import { type ProcessLimits, UsageWatch } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
-import { commandShell, type SandboxStart, spawnSandboxed } from "./sandboxed_process.ts";
+import {
+  commandShell,
+  endInside,
+  killFirst,
+  type SandboxStart,
+  spawnSandboxed,
+} from "./sandboxed_process.ts";
 import type { WaitingSandbox } from "./waiting_sandbox.ts";
 
 /** How a command line is run. */
@@ -195,7 +201,10 @@ function shellJob(command: string, options: RunOptions): Job {
         "error",
         (error) => resolve({ exit_code: null, error: `Cannot run the command: ${error.message}` }),
       );
-      child.on("exit", (code, signal) => resolve(endOf(code, signal)));
+      child.on(
+        "exit",
+        (code, signal) => void endInside(child).then(() => resolve(endOf(code, signal))),
+      );
     }),
     closed: new Promise((resolve) => {
       child.on("error", () => resolve());
@@ -276,6 +285,7 @@ function endGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
     );
     return;
   }
+  killFirst(child);
   try {
     process.kill(-child.pid, signal);
   } catch {

@@ -19,11 +19,14 @@ export function startBehind(
   env: Record<string, string | undefined>,
   reach: Reach | null = null,
 ): SandboxStart {
-  const filter = seccompFilter(arch());
+  const filter = seccompFilter(arch(), null, { unix: walls.network !== "all" });
+  // Behind its inputs, it tells its first process.
+  const told_fd = filter ? SECCOMP_FD + 1 : SECCOMP_FD;
   const args = [
     ...namespacesOf(walls, filter !== null),
     ...mountsOf(walls, env, reach),
     ...(filter ? ["--seccomp", `${SECCOMP_FD}`] : []),
+    ...["--info-fd", `${told_fd}`],
   ];
   const inputsOf = (words: readonly string[]) => [
     new TextEncoder().encode(words.map((word) => `${word}\0`).join("")),
@@ -33,9 +36,10 @@ export function startBehind(
   return {
     argv: [walls.engine.path, "--args", `${ARGS_FD}`],
     inputs: inputsOf([...args, "--chdir", walls.cwd]),
-    outer: (last) => outerShell(walls.limits, last),
+    outer: (last) => outerShell(walls.limits, last, told_fd),
     inside: insideOf(walls, reach),
     waits: shell && { words: shell, inputs: inputsOf([...args, "--chdir", "/"]) },
+    tells_first: true,
     limits: walls.limits,
     env: (given) => environmentIn(walls, given),
   };
@@ -163,14 +167,19 @@ const DASH = ["/bin/dash", "/usr/bin/dash"];
 
 /**
  * The words of the shell that runs before bubblewrap and ends with `last`: it closes what the process
- * inherited, sets the limits, and lets the kernel end this process first when memory is short.
+ * inherited above `last_fd`, sets the limits, and lets the kernel end this process first when memory
+ * is short.
  */
-export function outerShell(limits: SandboxLimits, last: string): string[] {
+export function outerShell(
+  limits: SandboxLimits,
+  last: string,
+  last_fd = SECCOMP_FD,
+): string[] {
   const bash = commandShell();
   const inBash = [
     "for fd in /proc/self/fd/*; do fd=${fd##*/}",
     // Bash keeps copies of what it redirects for one command, so `exec` redirects.
-    `if [ "$fd" -gt ${SECCOMP_FD} ]; then eval "exec $fd>&-" || exit 126; fi; done`,
+    `if [ "$fd" -gt ${last_fd} ]; then eval "exec $fd>&-" || exit 126; fi; done`,
     ...boundsOf(limits, 1024),
     last,
   ].join("\n");
@@ -179,7 +188,7 @@ export function outerShell(limits: SandboxLimits, last: string): string[] {
   // Dash names no descriptor above 9, so bash closes those.
   const inDash = [
     "for fd in /proc/self/fd/*; do case ${fd##*/} in",
-    `[0-${SECCOMP_FD}]) ;;`,
+    `[0-${last_fd}]) ;;`,
     '?) eval "exec ${fd##*/}>&-" || exit 126 ;;',
     `*) [ ! -h "$fd" ] || exec ${bash.join(" ")} -c "$0" sh "$@" || exit 126 ;;`,
     "esac; done",

@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import { entriesOfOwn, isGone, openEntries, openUp } from "../runtime/closed_folder.ts";
 import { modulesOf } from "../runtime/git_folder.ts";
 import { namedByRepository } from "../runtime/git_named.ts";
 import type { Fate, Judge } from "./judge.ts";
@@ -25,6 +26,8 @@ interface Seen {
   entries: number;
   /** It is one of git's, so what was found also lies deeper than in the folder itself. */
   is_git: boolean;
+  /** Gate cannot look into it. */
+  is_closed: boolean;
   folders: string[];
   found: Found[];
 }
@@ -37,6 +40,8 @@ interface Known {
 
 /** A project with more entries gets no sandbox. */
 const MAX_ENTRIES = 200_000;
+/** So many entries are looked through after a command, which may have made more than gate starts with. */
+const MAX_ENTRIES_AFTER = 5_000_000;
 /**
  * A change within this time of reading may leave the same time of change: the kernel's clock is
  * coarse, and Deno gives whole seconds.
@@ -44,17 +49,54 @@ const MAX_ENTRIES = 200_000;
 const COARSE_MS = 1_100;
 const SLICE_MS = 8;
 
+/** What is found below a folder. */
+export interface FoundBelow {
+  /** A hidden folder is among them without what is in it. */
+  found: Found[];
+  /** Whether everything was looked through. */
+  is_all: boolean;
+}
+
 /** Finds the blocked and the read-only files below a folder. Folders that did not change are not read again. */
 export class BlockedFiles {
   readonly #known = new LRUCache<string, Known>({ max: 32 });
   readonly #most: number;
+  readonly #most_after: number;
 
-  constructor(most_entries = MAX_ENTRIES) {
+  constructor(most_entries = MAX_ENTRIES, most_after = MAX_ENTRIES_AFTER) {
     this.#most = most_entries;
+    this.#most_after = most_after;
   }
 
-  /** The files below `root` with a fate, a hidden folder without what is in it; null for too many entries. */
+  /**
+   * The files below `root` with a fate; null for too many entries. A folder that gate cannot look into
+   * is hidden as a whole, because a command can open it again and knows what is in it.
+   */
   async find(root: string, judge: Judge): Promise<Found[] | null> {
+    const { found, is_all } = await this.#look(root, judge, { most: this.#most });
+    return is_all ? found : null;
+  }
+
+  /**
+   * The same after a command, however many entries it made. Folders that it closed are opened for gate,
+   * except those that were found before: what is in one of them, a person's own git would run.
+   */
+  async findAfter(
+    root: string,
+    judge: Judge,
+    before: ReadonlySet<string>,
+  ): Promise<FoundBelow> {
+    return await this.#look(root, judge, {
+      most: this.#most_after,
+      opens: (folder) => !before.has(folder),
+    });
+  }
+
+  async #look(
+    root: string,
+    judge: Judge,
+    { most, opens = () => false }: { most: number; opens?: (folder: string) => boolean },
+  ): Promise<FoundBelow> {
     const known = this.#known.get(root);
     const old = known?.judge === judge ? known.folders : new Map<string, Seen>();
     const folders = new Map<string, Seen>();
@@ -63,18 +105,19 @@ export class BlockedFiles {
     let entries = 0;
     let since = performance.now();
     for (const folder of queue) {
-      const seen = look(folder, old.get(folder), judge);
+      let seen = look(folder, old.get(folder), judge);
+      if (seen?.is_closed && opens(folder) && openUp(folder)) seen = look(folder, seen, judge);
       if (seen === null) continue;
       folders.set(folder, seen);
+      if ((entries += seen.entries) > most) return { found, is_all: false };
       found.push(...seen.found);
       queue.push(...seen.folders);
-      if ((entries += seen.entries) > this.#most) return null;
       if (performance.now() - since < SLICE_MS) continue;
       await setImmediate();
       since = performance.now();
     }
     this.#known.set(root, { judge, folders });
-    return [...found, ...otherNames(found, folders.keys())];
+    return { found: [...found, ...otherNames(found, folders.keys())], is_all: true };
   }
 
   /** The folders of git below `root`, as `find` saw them last. */
@@ -86,30 +129,39 @@ export class BlockedFiles {
 
 /** The state of one folder, read again only after a change; null if it is gone. */
 function look(folder: string, old: Seen | undefined, judge: Judge): Seen | null {
+  const at = Date.now();
   try {
-    const at = Date.now();
     const { dev, ino, ctimeNs, ctimeMs } = lstatSync(folder, { bigint: true });
     const state = `${dev} ${ino} ${ctimeNs}`;
-    if (old?.state === state && !old.is_git && old.at - Number(ctimeMs) > COARSE_MS) return old;
-    return { state, at, ...read(folder, judge) };
-  } catch {
-    return null;
+    const isKnown = old?.state === state && !old.is_git && !old.is_closed;
+    if (isKnown && old.at - Number(ctimeMs) > COARSE_MS) return old;
+    return { state, at, is_closed: false, ...read(folder, judge) };
+  } catch (error) {
+    return isGone(error) ? null : { ...CLOSED, at, found: [closed(folder)] };
   }
 }
 
-function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
-  const entries = readdirSync(folder, { withFileTypes: true });
+const CLOSED = { state: "", entries: 1, is_git: false, is_closed: true, folders: [] };
+
+function closed(folder: string): Found {
+  return { path: folder, fate: "hidden", kind: "folder" };
+}
+
+function read(folder: string, judge: Judge): Omit<Seen, "state" | "at" | "is_closed"> {
+  const entries = openEntries(folder);
   const names = new Set(entries.map(({ name }) => name));
+  const isOwn = basename(folder) === ".git";
   const isGit = names.has("HEAD") &&
     (names.has("commondir") || (names.has("objects") && names.has("refs")));
   // Of git's own folder, what runs code is read-only, and the rest is git's business. A command can
   // give every other folder these names, so only the name of this one keeps gate from looking in.
-  if (isGit && basename(folder) === ".git") {
+  if (isGit && isOwn) {
     const found = [...gitParts(folder), ...namedParts(dirname(folder))];
     return { entries: entries.length, is_git: true, folders: [], found };
   }
   const folders: string[] = [];
-  const found: Found[] = isGit ? gitParts(folder) : [];
+  // One without `HEAD` becomes git's own again as soon as somebody puts it back.
+  const found: Found[] = isGit || isOwn ? gitParts(folder) : [];
   for (const entry of entries) {
     const path = join(folder, entry.name);
     const kind = kindOf(entry);
@@ -129,7 +181,7 @@ function read(folder: string, judge: Judge): Omit<Seen, "state" | "at"> {
     if (fate !== null) found.push({ path, fate, kind: isSpecial ? "file" : kind });
     if (kind === "folder" && fate !== "hidden") folders.push(path);
   }
-  return { entries: entries.length, is_git: isGit, folders, found };
+  return { entries: entries.length, is_git: isGit || isOwn, folders, found };
 }
 
 function kindOf(entry: Dirent): Found["kind"] | "special" {
@@ -144,10 +196,12 @@ const RUNS = ["config", "config.worktree", "hooks", "info", "commondir"];
 /** The parts of a git folder, and of its submodules, that make git run a program. */
 export function gitParts(folder: string): Found[] {
   const modules = modulesOf(folder);
-  const trees = namesIn(join(folder, "worktrees")).map((name) => join(folder, "worktrees", name));
+  const worktrees = join(folder, "worktrees");
+  const trees = entriesOfOwn(worktrees)?.map(({ name }) => join(worktrees, name)) ?? null;
+  const isFew = trees !== null && trees.length <= MOST_TREES;
   return [
     ...[folder, ...modules.is_all ? modules.folders : []].flatMap(ownParts),
-    ...trees.length > MOST_TREES ? whole(join(folder, "worktrees")) : trees.flatMap(ownParts),
+    ...isFew ? trees.flatMap(ownParts) : whole(worktrees),
     ...modules.is_all ? [] : whole(join(folder, "modules")),
   ];
 }
@@ -172,7 +226,9 @@ function whole(path: string): Found[] {
 }
 
 function ownParts(folder: string): Found[] {
-  const names = new Set(namesIn(folder));
+  const entries = entriesOfOwn(folder);
+  if (entries === null) return whole(folder);
+  const names = new Set(entries.map(({ name }) => name));
   return RUNS.filter((name) => names.has(name)).flatMap((name) => keptFile(join(folder, name)));
 }
 

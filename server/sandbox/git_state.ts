@@ -20,6 +20,8 @@ export interface Planted {
   path: string;
   /** What takes its place: a file with this text, or a link to this target. */
   instead: { text: string } | { link: string } | null;
+  /** `unnamed`: its name is no text. `unseen`: a folder with too much in it to look through. */
+  kind?: "unnamed" | "unseen";
 }
 
 const MOST_FOLDERS = 20_000;

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { createGrowingCache } from "../growing_cache.ts";
+import { LRUCache } from "lru-cache";
 import { type CompiledPolicy, layersOf, type Surroundings } from "../policy/evaluate.ts";
 import { meter } from "../policy/meter.ts";
 import { matchPath, namePath } from "../policy/path_match.ts";
@@ -12,7 +12,7 @@ export type Fate = "hidden" | "read_only";
 /** The fate of a path on the disk; null if no rule is about it. */
 export type Judge = (path: string) => Fate | null;
 
-const PROTECTED = createGrowingCache<boolean>(20_000);
+const PROTECTED = new LRUCache<string, boolean>({ max: 20_000 });
 
 /**
  * The judge of these rules: what a rule blocks is hidden, what a rule asks about or gate protects is
@@ -36,7 +36,8 @@ export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
         fate = "read_only";
       }
     }
-    return fate ?? (isProtected(path) || isOwnLoaded(path) ? "read_only" : null);
+    return fate ??
+      (isProtected(path, around.roots) || isOwnLoaded(path, around.roots) ? "read_only" : null);
   };
 }
 
@@ -47,14 +48,21 @@ export function judgeOf(compiled: CompiledPolicy, around: Surroundings): Judge {
 const PUBLIC = /\/(site|dist)-packages\/([^/]+\/)*certifi\/cacert\.pem$/;
 
 /** Whether a program of a person loads the file by itself, and it is no file of a dependency. */
-function isOwnLoaded(path: string): boolean {
-  return isLoaded(path) && !isInDependencies(path);
+function isOwnLoaded(path: string, roots: readonly string[]): boolean {
+  return isLoaded(path) && !isOfDependency(path, roots);
 }
 
 /** Whether gate protects the file by its name, and it is no file of a dependency. */
-export function isProtected(path: string): boolean {
+export function isProtected(path: string, roots: readonly string[]): boolean {
   const name = basename(path);
   let known = PROTECTED.get(name);
   if (known === undefined) PROTECTED.set(name, known = isProtectedName(name));
-  return known && !isInDependencies(path);
+  // Git also takes the settings that a dependency's `.git` names, when it looks at the project.
+  return known && (name === ".git" || !isOfDependency(path, roots));
+}
+
+/** Only the part below a project tells: the project itself may lie in a folder with such a name. */
+function isOfDependency(path: string, roots: readonly string[]): boolean {
+  const root = roots.find((one) => path.startsWith(`${one}/`));
+  return isInDependencies(root === undefined ? path : path.slice(root.length));
 }

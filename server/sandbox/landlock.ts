@@ -46,6 +46,7 @@ export function startConfined(
     outer: (last) => outerShell(walls.limits, last),
     inside: [],
     waits: null,
+    tells_first: false,
     limits: walls.limits,
     env: (given) => ({ ...environmentIn(walls, given), ...ownPlaces(walls) }),
   };

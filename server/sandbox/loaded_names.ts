@@ -21,7 +21,7 @@ const NAMES = new RegExp(
 
 /** Folders of such files, and files that only their folder makes so. */
 const PLACES =
-  /\/(\.github\/hooks|\.(continue|kiro|factory|trae)|\.helix|\.fleet|\.agents|\.mise|\.config\/mise|\.hg\/hgrc(-not-shared)?|\.jj\/repo\/config\.toml)$/;
+  /\/(\.github\/hooks|\.(continue|kiro|factory|trae|roo|kilocode|amazonq|junie|augment|openhands|amp|pi)|\.helix|\.fleet|\.agents|\.mise|\.config\/mise|mise\/config\.toml|\.(sl|pijul)\/config|\.hg\/hgrc(-not-shared)?|\.jj\/repo\/config\.toml)$/;
 
 /** Whether a person's program loads this file, or what is in this folder, by itself. */
 export function isLoaded(path: string): boolean {

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { LRUCache } from "lru-cache";
 import type { SandboxEngine } from "../environment.ts";
-import { createGrowingCache } from "../growing_cache.ts";
 import { networkIn } from "../policy/sandbox.ts";
 import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
 import type { OpenedWalls, Sandbox } from "../policy/schema.ts";
@@ -68,12 +68,12 @@ export class Sandboxes {
   readonly lanes: Lanes;
   readonly #gate_home: string;
   readonly #engine: () => Promise<SandboxEngine | null>;
-  readonly #blocked = new BlockedFiles();
+  readonly #blocked: BlockedFiles;
   readonly #judges = new WeakMap<CompiledPolicy, { key: string; judge: Judge }>();
   readonly #now: () => number;
   readonly #running: RunningCommands;
   readonly #copies = new Map<string, StartedCopy>();
-  readonly #tried = createGrowingCache<CompiledPolicy>(MAX_TRIED, TRIED_MS);
+  readonly #tried = new LRUCache<string, CompiledPolicy>({ max: MAX_TRIED, ttl: TRIED_MS });
 
   /**
    * Removes what earlier sandboxes left in the data folder. Commands of an earlier daemon that may still
@@ -83,7 +83,9 @@ export class Sandboxes {
     gate_home: string,
     engine: () => Promise<SandboxEngine | null>,
     now: () => number,
+    blocked = new BlockedFiles(),
   ) {
+    this.#blocked = blocked;
     this.#gate_home = gate_home;
     this.#engine = engine;
     this.#now = now;
@@ -244,8 +246,8 @@ export class Sandboxes {
 
   /**
    * The blocked and kept files that appeared since the command of this action started, outermost first,
-   * what else it planted in folders of git, and programs that take the place of the machine's. The rules
-   * are those in force now. No folder is among them that held such a file at the
+   * what else it planted in folders of git, programs that take the place of the machine's, and folders
+   * that nobody can look through any more. The rules are those in force now. No folder is among them that held such a file at the
    * start, or that is kept in place of its parts.
    */
   async appeared(
@@ -256,10 +258,13 @@ export class Sandboxes {
     if (!before) return [];
     const judge = this.#judgeOf(compiled, around);
     const all = await Promise.all(
-      before.folders.map((folder) => this.#blocked.find(folder, judge)),
+      before.folders.map((folder) => this.#blocked.findAfter(folder, judge, before.paths)),
     );
+    const unseen = before.folders.filter((_, at) => !all[at]!.is_all)
+      .map((path): Planted => ({ path, instead: null, kind: "unseen" }));
     const foldersBefore = new Set([...before.paths].flatMap(foldersAround));
-    const found = all.flatMap((one) => one ?? []);
+    const found = all.flatMap((one) => one.found);
+    const unnamed = new Set(found.filter(({ kind }) => kind === "unnamed").map(({ path }) => path));
     const wholeNow = wholeIn(found);
     const few = [...before.paths].filter((path) => wholeNow.some((one) => isWithin(path, one)));
     const paths = [...found.filter(({ is_whole }) => !is_whole), ...partsBeside(few)]
@@ -269,12 +274,15 @@ export class Sandboxes {
       .filter((path) => !isOfOwnTree(path, [...before.git.keys()]));
     const shadows = shadowsSince(before.programs, before.folders);
     const appeared = [...new Set([...paths, ...shadows])]
-      .map((path): Planted => ({ path, instead: null }));
+      .map((path): Planted => ({
+        ...{ path, instead: null },
+        ...unnamed.has(path) && { kind: "unnamed" as const },
+      }));
     const planted = this.#gitFolders(before.folders)
       .flatMap((folder) => plantedIn(folder, before.git.get(folder)));
     const replaced = [...before.links].filter(([path, link]) => isReplaced(path, link))
       .map(([path, link]): Planted => ({ path, instead: { link } }));
-    return [...appeared, ...planted, ...replaced]
+    return [...appeared, ...planted, ...replaced, ...unseen]
       .toSorted((a, b) => a.path.length - b.path.length);
   }
 

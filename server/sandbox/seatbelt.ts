@@ -29,6 +29,7 @@ export function startByProfile(
     ],
     inside: [],
     waits: null,
+    tells_first: false,
     limits: walls.limits,
     env: (given) => ({ ...environmentIn(walls, given), ...ownPlaces(walls) }),
   };

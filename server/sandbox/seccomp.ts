@@ -169,17 +169,19 @@ export interface SharedFilter {
  * The filter of system calls in the sandbox, as `bwrap --seccomp` reads it. It refuses further
  * namespaces and mounts, the kernel's keys, sockets past the network namespace, programs that run as
  * their owner, and typing into a terminal. With `shared`, for a command in the namespaces of the
- * machine, it also holds sockets, shared memory, other processes and attributes of files. Null for an
- * architecture whose calls gate does not know.
+ * machine, it also holds sockets, shared memory, other processes and attributes of files. Without
+ * `unix` it holds sockets of Unix, for a command in the machine's network: some of them have no file
+ * that a mount could hide. Null for an architecture whose calls gate does not know.
  */
 export function seccompFilter(
   architecture: string,
   shared: SharedFilter | null = null,
+  { unix = true } = {},
 ): Uint8Array | null {
   const calls = Object.hasOwn(CALLS, architecture) ? CALLS[architecture]! : null;
   if (calls === null) return null;
   const families = shared === null
-    ? FAMILIES
+    ? FAMILIES.filter((family) => unix || family !== UNIX)
     : shared.network
     ? FAMILIES.filter((family) => family !== UNIX)
     : [];

@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
+import { entriesOfOwn } from "../runtime/closed_folder.ts";
 import { readGitConfig } from "../runtime/git_config.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
 
@@ -43,7 +44,7 @@ export function namedSince(
 function inFolder(folder: string, readers: Record<string, Reader>): Unfinished[] {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (!stats) return [];
-  if (!stats.isDirectory()) return [unclear(folder)];
+  if (!stats.isDirectory() || entriesOfOwn(folder) === null) return [unclear(folder)];
   return Object.entries(readers).flatMap(([name, read]) => inFile(join(folder, name), read));
 }
 

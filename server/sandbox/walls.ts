@@ -157,7 +157,7 @@ function isWatched(path: string, roots: readonly string[]): boolean {
   if (/\/\.git\/(config|config\.worktree|commondir|hooks|info)$/.test(path)) {
     return roots.includes(path.replace(/\/\.git\/[^/]*$/, ""));
   }
-  return (isProtected(path) && roots.includes(dirname(path))) ||
+  return (isProtected(path, roots) && roots.includes(dirname(path))) ||
     roots.some((root) => isNamedByRepository(path, root));
 }
 
@@ -195,6 +195,9 @@ async function findAll(input: WallsInput, folders: readonly string[]): Promise<F
         `${what} "${folder}" has too many files to look through`,
         "let a person approve the command outside the sandbox",
       );
+    }
+    if (found.some(({ path }) => path === folder)) {
+      throw refused(`"${folder}" cannot be read`, "let a person make it readable");
     }
     all.push(...found);
   }

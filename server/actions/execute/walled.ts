@@ -12,7 +12,7 @@ import { type BuiltWalls, longestRun } from "../../sandbox/sandboxes.ts";
 import { refused, UnbuildableError } from "../../sandbox/walls.ts";
 import { type ActionServices, loadAction } from "../context.ts";
 import { reportRemoved } from "../guarding/report.ts";
-import { restore, type Restored } from "../guarding/restore.ts";
+import { moveUnnamed, restore, type Restored } from "../guarding/restore.ts";
 import { compare, type Difference } from "../guarding/snapshot.ts";
 import { openedByApproval } from "../review/openings.ts";
 import { runsChangeableCode } from "../own_code.ts";
@@ -268,7 +268,12 @@ async function removePlanted(
 ): Promise<Restored[]> {
   const folder = join(services.environment.home, "quarantine", row.id);
   const removed: Restored[] = [];
-  for (const { path, instead } of planted) {
+  for (const { path, instead, kind } of planted) {
+    if (kind !== undefined) {
+      const kept = kind === "unnamed" ? moveUnnamed(path, folder) : null;
+      removed.push({ ...CREATED, path, restored: kept !== null, quarantine: kept, walled: true });
+      continue;
+    }
     const created = compare([{ path, deep: false }], new Map())[0];
     // Else it was removed with its folder, or by the comparison of the guarded files.
     if (!created) continue;
@@ -278,6 +283,8 @@ async function removePlanted(
   if (removed.length > 0) await reportRemoved(services, row, removed);
   return removed;
 }
+
+const CREATED = { change: "created", before_sha256: null, after_sha256: null } as const;
 
 /** The difference that puts this in the place of what a command left there. */
 function replacing(

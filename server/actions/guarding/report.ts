@@ -49,13 +49,20 @@ function howToPermit({ root, command }: Reported, restored: readonly Restored[])
   return `. If it may: lift the block, let the agent run it again, and approve it with ${options}`;
 }
 
-/** Records what a command in the sandbox created against a rule; the session goes on. */
+/**
+ * Records what a command in the sandbox created against a rule. The session goes on if all of it was
+ * moved away: what a person's programs would load must not stay unnoticed.
+ */
 export async function reportRemoved(
   services: ActionServices,
   row: Reported,
   removed: Restored[],
 ): Promise<void> {
-  await recordAndBlock(services, row, { restored: removed }, null);
+  const left = removed.filter(({ restored }) => !restored).map(({ path }) => `"${path}"`);
+  const reason =
+    `The command of action ${row.id} left ${someOf(left)} behind, and gate could not ` +
+    "look through it or move it away";
+  await recordAndBlock(services, row, { restored: removed }, left.length === 0 ? null : reason);
 }
 
 /** Records that the state from before a crash is lost, and blocks the session. */

@@ -1,14 +1,17 @@
+import { Buffer } from "node:buffer";
 import {
   chmodSync,
   cpSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { openUp } from "../../runtime/closed_folder.ts";
 import { type Folder, openFolder, withFolder } from "../../runtime/folder.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import type { Difference } from "./snapshot.ts";
@@ -111,16 +114,76 @@ function whatReplaced(path: string): string | null {
 function moveAway(folder: Folder, name: string, quarantine: string): string | null {
   const path = folder.at(name);
   if (!lstatSync(path, { throwIfNoEntry: false })) return null;
+  const kept = placeIn(quarantine, name);
+  try {
+    renameSync(path, kept);
+    return kept;
+  } catch {
+    // Another file system, or a command has closed the folders.
+  }
+  openUp(folder.path);
+  openBelow(join(folder.path, name));
+  try {
+    moveOpened(path, kept);
+    return kept;
+  } catch {
+    // Under another name no program loads it.
+    const here = `${name}.gate-${crypto.randomUUID().slice(0, 8)}`;
+    renameSync(path, folder.at(here));
+    return join(folder.path, here);
+  }
+}
+
+function placeIn(quarantine: string, name: string): string {
   mkdirSync(quarantine, { recursive: true, mode: 0o700 });
-  const kept = join(quarantine, `${crypto.randomUUID().slice(0, 8)}-${name}`);
+  return join(quarantine, `${crypto.randomUUID().slice(0, 8)}-${name}`);
+}
+
+function moveOpened(path: string, kept: string): void {
   try {
     renameSync(path, kept);
   } catch {
-    // Another file system: copied without following links.
-    cpSync(path, kept, { recursive: true, verbatimSymlinks: true });
+    // Another file system: copied without following links. A pipe has nothing that could be kept.
+    cpSync(path, kept, { recursive: true, verbatimSymlinks: true, filter: canKeep });
     rmSync(path, { recursive: true });
   }
-  return kept;
+}
+
+function canKeep(path: string): boolean {
+  const stats = lstatSync(path);
+  return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink();
+}
+
+/** Opens a folder and those in it; other users' folders stay as they are. */
+function openBelow(path: string): void {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory() || !openUp(path)) return;
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) openBelow(join(path, entry.name));
+  }
+}
+
+/**
+ * Moves everything into the quarantine whose name is no text and reads like that of this path. Returns
+ * the new path of the last one; null if there is none, or if the runtime does not tell such names.
+ */
+export function moveUnnamed(path: string, quarantine: string): string | null {
+  try {
+    return withFolder(dirname(path), (folder) => {
+      const names = readdirSync(folder.at(""), { encoding: "buffer" }).filter((name) => {
+        const text = name.toString("utf8");
+        return text === basename(path) && !Buffer.from(text).equals(name);
+      });
+      let kept: string | null = null;
+      for (const name of names) {
+        const named = `unnamed-${crypto.randomUUID().slice(0, 8)}`;
+        renameSync(Buffer.concat([Buffer.from(folder.at("")), name]), folder.at(named));
+        kept = moveAway(folder, named, quarantine) ?? kept;
+      }
+      return kept;
+    });
+  } catch {
+    return null; // it is gone
+  }
 }
 
 function write(

@@ -44,12 +44,12 @@ function followAwk(program: string, call: Call, run: Runner): void {
     return;
   }
   if (isWild(program)) {
-    run.doubt("part of the awk program is unknown", show(program), call, "code");
+    run.doubt("part of the awk program is unknown", show(program), call);
     return;
   }
   const tokens = readAwk(program);
   if (tokens === null) {
-    run.doubt("gate cannot read this awk program", show(program), call, "code");
+    run.doubt("gate cannot read this awk program", show(program), call);
     return;
   }
   const bare = joinLines(tokens.map(({ kind, text }) => kind === "regex" ? "//" : text).join(""));

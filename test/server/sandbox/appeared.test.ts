@@ -1,8 +1,12 @@
+import { Buffer } from "node:buffer";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SandboxEngine } from "../../../server/environment.ts";
+import { BlockedFiles } from "../../../server/sandbox/find_blocked.ts";
 import { type Before, RunningCommands } from "../../../server/sandbox/running.ts";
+import { judgeOf } from "../../../server/sandbox/judge.ts";
 import { longestRun, Sandboxes } from "../../../server/sandbox/sandboxes.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 import { createStage } from "./stage.ts";
@@ -26,11 +30,11 @@ const module = (name: string) => ({
 async function appearedBy(
   files: Record<string, string>,
   change: (stage: ReturnType<typeof createStage>) => void,
-  { restarts = false } = {},
+  { restarts = false, blocked = new BlockedFiles() } = {},
 ): Promise<string[]> {
   const stage = createStage({ ...REPOSITORY, ...files });
   const { compiled, around, root, gate_home } = stage;
-  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE), Date.now);
+  const start = () => new Sandboxes(gate_home, () => Promise.resolve(ENGINE), Date.now, blocked);
   const sandboxes = start();
   await sandboxes.build({
     ...{ action_id: "one", session_id: "session", command: "true", cwd: root },
@@ -282,4 +286,55 @@ describe("a working tree of the repository", () => {
   ])("%s is moved away", async (_, expected, change) => {
     expect((await appearedBy({}, change)).toSorted()).toEqual(expected.toSorted());
   });
+});
+
+test("a folder of git without its HEAD is git's own", async () => {
+  const appeared = await appearedBy({}, (stage) => {
+    rmSync(join(stage.root, ".git/HEAD"));
+    stage.write(`${GIT}/hooks/pre-commit`, "");
+  });
+  expect(appeared).toEqual(["hooks"]);
+});
+
+test.each(["vendor/lib", "node_modules/a", "target/x"])(
+  "a file .git of the dependency %s is found, whatever it leads to",
+  async (folder) => {
+    const appeared = await appearedBy({}, (stage) => {
+      stage.write(`${GIT}/other/config`, "[core]\n\tfsmonitor = x\n");
+      stage.write(`home/user/project/${folder}/.git`, "gitdir: ../../.git/other\n");
+      mkdirSync(join(stage.root, folder, "in"));
+      symlinkSync("../../../.git/other", join(stage.root, folder, "in/.git"));
+    });
+    expect(appeared).toEqual([`../${folder}/.git`, `../${folder}/in/.git`]);
+  },
+);
+
+test("no number of files hides what else a command left", async () => {
+  const planted = (count: number) => (stage: ReturnType<typeof createStage>) => {
+    for (let at = 0; at < count; at++) stage.write(`home/user/project/many/${at}`, "");
+    stage.write("home/user/project/sub/.envrc", "");
+  };
+  const found = await appearedBy({}, planted(30), { blocked: new BlockedFiles(20, 1_000) });
+  expect(found).toEqual(["../sub/.envrc"]);
+  // Where gate cannot look through everything, it says so.
+  const told = await appearedBy({}, planted(30), { blocked: new BlockedFiles(20, 25) });
+  expect(told).toContain("..");
+});
+
+test("a project below a folder with a dependency's name is no dependency", () => {
+  const { compiled, around } = createStage();
+  const roots = ["/home/user/vendor/app"];
+  const judge = judgeOf(compiled, { ...around, roots });
+  expect(judge("/home/user/vendor/app/sub/.vscode")).toBe("read_only");
+  expect(judge("/home/user/vendor/app/sub/.bashrc")).toBe("read_only");
+  expect(judge("/home/user/vendor/app/vendor/x/.vscode")).toBeNull();
+});
+
+test("a folder whose name is no text is found", async () => {
+  const appeared = await appearedBy({}, (stage) => {
+    const name = Buffer.concat([Buffer.from(join(stage.root, "a")), Buffer.from([0xff])]);
+    execFileSync("/bin/sh", ["-c", 'mkdir "$(printf \'%s\\377\' "$0")"', join(stage.root, "a")]);
+    expect(readdirSync(stage.root)).toContain(name.toString("utf8").slice(stage.root.length + 1));
+  });
+  expect(appeared).toEqual(["../a\uFFFD"]);
 });

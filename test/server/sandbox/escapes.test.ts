@@ -369,6 +369,18 @@ describe.each([
       },
     );
 
+    test("a socket of the machine's network that has no file", async () => {
+      const { output } = await run(
+        py(
+          `try: c = socket.socket(socket.AF_UNIX); print(c.connect_ex('\\0escape-${outside.victim}'))\n` +
+            "except OSError as e: print('refused', e.errno)\n" +
+            "a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))",
+        ),
+        { walls: { network: "all" } },
+      );
+      expect(output).toBe("refused 97\nb'x'\n");
+    });
+
     test("there are more than sixty of them", () => {
       expect(attempts.length).toBeGreaterThanOrEqual(60);
     });

@@ -14,6 +14,8 @@ test.each([
   ...["mise.toml", ".mise.local.toml", ".Rprofile", ".gdbinit", ".hg/hgrc", ".github/hooks"],
   ...[".Renviron", ".octaverc", "crush.json", ".aider.conf.yml", ".kiro", "sub/.continue"],
   ...[".config/mise", ".jj/repo/config.toml", "sub/.helix", ".agents"],
+  ...[".roo", ".kilocode", ".amazonq", ".junie", ".augment", ".openhands", ".amp", "sub/.pi"],
+  ...["mise/config.toml", ".sl/config", ".pijul/config"],
 ])("a program of a person loads %s by itself", (name) => {
   expect(isLoaded(`/home/user/project/${name}`)).toBe(true);
 });
@@ -24,6 +26,10 @@ test.each(["zshrc", "hgrc", "mise", "src/hooks", "repo/config.toml", "Makefile",
     expect(isLoaded(`/home/user/project/${name}`)).toBe(false);
   },
 );
+
+test("gate protects a container's settings in the project's own folder", () => {
+  expect(isProtectedName(".devcontainer.json")).toBe(true);
+});
 
 test.each(["lefthook.yml", "lefthook-local.yml", ".lefthook-local.toml", "lefthook.json"])(
   "gate protects %s, from which git's hooks come",

@@ -1,17 +1,22 @@
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
+  rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { restore } from "../../../../server/actions/guarding/restore.ts";
+import { moveUnnamed, restore } from "../../../../server/actions/guarding/restore.ts";
 import { loadState, stateText } from "../../../../server/actions/guarding/saved_state.ts";
 import { compare, takeSnapshot } from "../../../../server/actions/guarding/snapshot.ts";
 import { createTempFolder } from "../../../temp_folder.ts";
@@ -128,4 +133,35 @@ test("a state that an older gate kept is restored by the names of its folders", 
     restored: true,
   });
   expect(readFileSync(at("project/folder/.env"), "utf8")).toBe("planted");
+});
+
+/** A folder on another file system than the one with the temporary files, where there is one. */
+const elsewhere = existsSync("/dev/shm") && statSync("/dev/shm").dev !== statSync(tmpdir()).dev
+  ? "/dev/shm"
+  : null;
+if (elsewhere === null) console.error("NOT RUN: no second file system for the quarantine here");
+
+test.runIf(elsewhere !== null)("a pipe keeps no folder from another file system", () => {
+  const quarantine = mkdtempSync(join(elsewhere!, "gate-quarantine-"));
+  try {
+    write("project/.vscode/tasks.json", "planted");
+    execFileSync("mkfifo", [at("project/.vscode/pipe")]);
+    const [created] = compare([{ path: at("project/.vscode"), deep: false }], new Map());
+    const { restored, quarantine: kept } = restore(created!, quarantine, { follows: false });
+    expect(restored).toBe(true);
+    expect(existsSync(at("project/.vscode"))).toBe(false);
+    expect(readFileSync(join(kept!, "tasks.json"), "utf8")).toBe("planted");
+  } finally {
+    rmSync(quarantine, { recursive: true });
+  }
+});
+
+test("what has a name that is no text is moved away", () => {
+  execFileSync("/bin/sh", ["-c", 'mkdir -p "$(printf \'%s\\377\' "$0")/.git"', at("project/a")]);
+  const kept = moveUnnamed(at("project/a\uFFFD"), at("quarantine"));
+  // Deno does not tell the bytes of a name, so gate says that it could not.
+  if ("Deno" in globalThis) return expect(kept).toBeNull();
+  expect(readdirSync(kept!)).toEqual([".git"]);
+  expect(readdirSync(at("project"))).toEqual(["folder"]);
+  expect(moveUnnamed(at("project/a\uFFFD"), at("quarantine"))).toBeNull();
 });
