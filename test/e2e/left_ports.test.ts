@@ -12,6 +12,8 @@ const SUBJECT = (process.env["GATE_TEST_SUBJECT"] ?? "executable") as Subject;
 /** The time in which a server that a session left behind is listed. */
 const FOUND_MS = 15_000;
 const OTHER_UID = 65_534;
+/** How often a pid is used again until the daemon has not looked in between. */
+const MOST_ROUNDS = 5;
 
 /** Prints its pid and its port once it listens. */
 const SERVER = `const server = require("net").createServer();
@@ -124,23 +126,30 @@ describe.skipIf(process.platform === "win32").sequential(
     });
 
     test("a process that got the pid of a server is not signalled", async (context) => {
-      const { server, session } = await startSession("session with a reused pid");
-      await leave(session, server);
-      sendSignal(server.pid, "SIGKILL");
-      // The system may keep an ended process for some seconds.
-      await until("its pid is free", () => !existsSync(`/proc/${server.pid}`), 30_000);
-      const next = await startWithPid(server.pid, server.port);
-      if (next === null) return context.skip("only a superuser can choose a pid");
-      started.push(next.pid!);
-      expect(next.pid).toBe(server.pid);
-      const { status, body } = await end(server.pid);
-      expect({ status, code: body.code }).toEqual({ status: 409, code: "identity_changed" });
-      const again = await end(server.pid, { start_time: server.start_time });
-      // 404 once the next round has seen the new process.
-      expect([404, 409]).toContain(again.status);
-      expect(next.exitCode ?? next.signalCode).toBe(null);
-      expect(identify(server.pid)).not.toBe(null);
-    });
+      for (let round = 1;; round++) {
+        const { server, session } = await startSession(`session with a reused pid, ${round}`);
+        await leave(session, server);
+        sendSignal(server.pid, "SIGKILL");
+        // The system may keep an ended process for some seconds.
+        await until("its pid is free", () => !existsSync(`/proc/${server.pid}`), 30_000);
+        const next = await startWithPid(server.pid, server.port);
+        if (next === null) return context.skip("only a superuser can choose a pid");
+        started.push(next.pid!);
+        expect(next.pid).toBe(server.pid);
+        const { status, body } = await end(server.pid);
+        const again = await end(server.pid, { start_time: server.start_time });
+        // 404 once the next look at the ports has seen the new process.
+        expect([404, 409]).toContain(again.status);
+        expect(next.exitCode ?? next.signalCode).toBe(null);
+        expect(identify(server.pid)).not.toBe(null);
+        // A look that came before the first request makes a round worthless.
+        if (status === 404 && round < MOST_ROUNDS) continue;
+        return expect({ status, code: body.code }).toEqual({
+          status: 409,
+          code: "identity_changed",
+        });
+      }
+    }, 400_000);
 
     test("a server of a live session is not signalled", async () => {
       const { server } = await startSession("session that lives");
