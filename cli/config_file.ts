@@ -44,8 +44,14 @@ export function writeText(path: string, text: string, mode: number): void {
     );
   }
   const temporary = join(dirname(path), `.${basename(path)}.${Date.now()}.tmp`);
-  writeFileSync(temporary, text, { flag: "wx", mode: known ? known.mode & 0o777 : mode });
-  renameSync(temporary, path);
+  try {
+    writeFileSync(temporary, text, { flag: "wx", mode: known ? known.mode & 0o777 : mode });
+    renameSync(temporary, path);
+  } catch (cause) {
+    throw new CliError(`Cannot write "${path}": ${reasonOf(cause)}`, {
+      next: `make "${dirname(path)}" writable, then the same command`,
+    });
+  }
 }
 
 /** The object in a JSON text with comments. @throws CliError with line and column */

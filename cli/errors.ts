@@ -39,8 +39,8 @@ export interface Failure {
 }
 
 export function failureOf(error: unknown): Required<Failure> {
-  const next = error instanceof CliError ? error.next : null;
-  return { problem: (error as Error).message, next };
+  const { message, next } = explain(error);
+  return { problem: message, next };
 }
 
 /** The message of any error, and the next command to type if there is one. */

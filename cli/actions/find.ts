@@ -47,8 +47,8 @@ export async function openAction(connection: Connection, prefix: string) {
  */
 async function findAction(client: Client, prefix: string): Promise<Action> {
   const held = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
-  return pick(held.items, prefix) ?? pick(await search(client, prefix), prefix) ??
-    notFound(prefix);
+  return pick(held.items, prefix, "ids of held actions") ??
+    pick(await search(client, prefix), prefix, "ids") ?? notFound(prefix);
 }
 
 /** Searches from the newest action to ids that are older than the prefix. */
@@ -69,7 +69,7 @@ async function search(client: Client, prefix: string): Promise<Action[]> {
   return found;
 }
 
-function pick(actions: Action[], prefix: string): Action | null {
+function pick(actions: Action[], prefix: string, what: string): Action | null {
   const matching = actions.filter((action) => action.id.startsWith(prefix));
   if (matching.length > 1) {
     const rows = matching.slice(0, MOST_SHOWN).map((one) =>
@@ -77,7 +77,7 @@ function pick(actions: Action[], prefix: string): Action | null {
     );
     const rest = matching.length - MOST_SHOWN;
     const more = rest > 0 ? `\n  and ${rest} more` : "";
-    const why = `${matching.length} ids begin with it:${rows.join("")}${more}`;
+    const why = `${matching.length} ${what} begin with it:${rows.join("")}${more}`;
     throw new CliError(`Cannot choose an action by "${prefix}": ${why}`, {
       next: "the same command with more digits of the id",
     });

@@ -11,6 +11,7 @@ import { ago, marked, markedBelow, paint } from "../terminal/output.ts";
 import { listedLine, visibleText } from "../terminal/visible.ts";
 import { toolOf } from "../../server/actions/tools.ts";
 import { agentName, personName } from "../../server/shown/agent_name.ts";
+import { builtinSubject } from "../../server/shown/builtin_rules.ts";
 import { commandText } from "../../server/shown/command_text.ts";
 
 /** An action's command, path or purpose, on one line that is safe to print. */
@@ -125,11 +126,16 @@ function inputFacts(action: ActionDetail): Fact[] {
     ["decision", `${action.decision.effect}: ${action.decision.reason}`],
     ["sandbox", sandboxOf(action)],
     ["outside", outsideOf(action)],
-    ["rule", rule && `${rule.pattern}  (${rule.source} ${rule.list})`],
+    ["rule", rule && ruleText(rule)],
     ["instead", action.decision.alternative],
     ["risk", `${action.risk.level} ${action.risk.score}`],
     ...action.risk.factors.map((f): Fact => ["", factor(f)]),
   ];
+}
+
+function ruleText({ pattern, source, list }: NonNullable<Action["decision"]["rule"]>): string {
+  if (source === "builtin") return `built into gate, about ${builtinSubject(list)}`;
+  return `${pattern}  (${source} ${list})`;
 }
 
 /** The digest and the programs that an approval is bound to. */

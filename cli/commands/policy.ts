@@ -84,7 +84,7 @@ function addExplain(policy: CommandUnknownOpts, io: Io): void {
       "\nExample:\n  gate policy explain --command 'cd /tmp && sudo rm -fr ~/x'\n",
     )
     .action(async ({ project, json, sandbox, ...question }) => {
-      const asked = checkQuestion({ ...question, ...sandbox ? {} : { sandbox } });
+      const asked = checkQuestion({ ...question, ...sandbox ? {} : { sandbox } }, "explain");
       const { result, owner } = await askHere(io, project, asked);
       if (json) printJson(io, result);
       else print(io, explain(io, asked.command ?? null, result, owner));
@@ -241,14 +241,17 @@ function parseLine(line: string, number: number): PolicyTestInput {
   }
 }
 
-function checkQuestion(question: PolicyTestInput): PolicyTestInput {
+function checkQuestion(
+  question: PolicyTestInput,
+  verb: "test" | "explain" = "test",
+): PolicyTestInput {
   if (question.command !== undefined || question.path !== undefined || question.action) {
     return question;
   }
   throw new CliError(
-    "Cannot test the policy: no command or path is given; use --command or --path",
+    `Cannot ${verb} the policy: no command or path is given; use --command or --path`,
     {
-      next: "gate policy test --command 'rm -rf build'",
+      next: `gate policy ${verb} --command 'rm -rf build'`,
       exit: EXIT.usage,
     },
   );

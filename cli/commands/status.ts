@@ -78,12 +78,14 @@ async function askHealth(connection: Connection, id: string): Promise<ProjectHea
     const { api } = scopedClient(connection, id);
     const { error, warnings } = await unwrap(api.config.$get());
     const { items } = await unwrap(api.remediation.blocks.$get());
-    const blocked = items.slice(0, MOST_BLOCKS).map((block) =>
+    const blocked = items.map((block) =>
       `${startOf(blockedSubject(block))} is blocked: ${block.reason}; look at it, then ` +
       `gate session unblock ${quote(block.agent ?? block.session_id)}`
     );
+    // A session is blocked again for the same reason each time it tries.
+    const shown = [...new Set(blocked)].slice(0, MOST_BLOCKS);
     const quotas = (await reachedQuotas(scopedClient(connection, id), Date.now())).map(startOf);
-    return { error, warnings: [...warnings, ...blocked, ...quotas] };
+    return { error, warnings: [...warnings, ...shown, ...quotas] };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     return { error: error.problem.detail, warnings: [] };

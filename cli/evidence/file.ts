@@ -11,7 +11,7 @@ import {
 import { asEvent } from "../../server/evidence/chain.ts";
 import { Proof } from "../../server/evidence/schema.ts";
 import type { Evidence } from "../../server/evidence/verify.ts";
-import { CliError } from "../errors.ts";
+import { CliError, reasonOf } from "../errors.ts";
 
 const PAGE = 500;
 
@@ -130,7 +130,7 @@ const LONGEST = 16 * 1024 * 1024;
 /** The lines of a file of any size, in bounded memory. @throws CliError */
 async function* readLines(path: string): AsyncGenerator<string> {
   let rest = "";
-  for await (const chunk of createReadStream(path, { encoding: "utf8" })) {
+  for await (const chunk of readChunks(path)) {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop()!;
     yield* lines;
@@ -139,4 +139,12 @@ async function* readLines(path: string): AsyncGenerator<string> {
     }
   }
   if (rest !== "") yield rest;
+}
+
+async function* readChunks(path: string): AsyncGenerator<string> {
+  try {
+    yield* createReadStream(path, { encoding: "utf8" });
+  } catch (cause) {
+    throw strange(path, reasonOf(cause));
+  }
 }

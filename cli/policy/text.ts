@@ -8,6 +8,7 @@ import { reasonOf } from "../../server/policy/templates.ts";
 import type { Io } from "../io.ts";
 import { count, paint, table } from "../terminal/output.ts";
 import { fitVisible, visibleLine } from "../terminal/visible.ts";
+import { builtinSubject } from "../../server/shown/builtin_rules.ts";
 import { commandText } from "../../server/shown/command_text.ts";
 
 const COLOURS = { allow: "green", ask: "yellow", deny: "red" } as const;
@@ -191,5 +192,6 @@ function othersThatMatter({ rule, effect, matched, unsure }: PolicyTestResult): 
 }
 
 function ruleText({ pattern, source, list }: Rule, owner: Owner): string {
+  if (source === "builtin") return `built into gate, about ${builtinSubject(list)}`;
   return `${visibleLine(pattern)}  (${source === "project" ? owner : source} ${list})`;
 }

@@ -1,6 +1,6 @@
-import { LRUCache } from "lru-cache";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
+import { createGrowingCache } from "../growing_cache.ts";
 import type { PolicyLimits } from "../policy/schema.ts";
 
 /** The bytes of this time count. */
@@ -52,10 +52,10 @@ interface KeptContent {
  */
 export class Intake {
   readonly #uptime: () => number;
-  readonly #accounts = new LRUCache<string, Account>({ max: MAX_SESSIONS });
+  readonly #accounts = createGrowingCache<Account>(MAX_SESSIONS);
   readonly #machine = { refused: new Account(), recorded: new Account() };
   /** Contents that the ledger has already, because a session brought them. */
-  readonly #contents = new LRUCache<string, true>({ max: MAX_CONTENTS });
+  readonly #contents = createGrowingCache<true>(MAX_CONTENTS);
 
   /** A clock that a program of the user can set would empty the accounts. */
   constructor({ uptime }: Pick<Environment, "uptime">) {

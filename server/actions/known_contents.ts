@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import type { Environment } from "../environment.ts";
+import { createGrowingCache } from "../growing_cache.ts";
 
 /** The newest contents of a ledger. */
 const MAX_KNOWN = 2_000;
@@ -11,8 +11,8 @@ const MAX_USED = 20_000;
 
 /** Remembers which contents were committed, so that each is packed and inserted once. */
 export class KnownContents {
-  readonly #known = new LRUCache<string, true>({ max: MAX_KNOWN });
-  /** When each content was looked up last, oldest first. A Map, because the cache allocates its whole size. */
+  readonly #known = createGrowingCache<true>(MAX_KNOWN);
+  /** When each content was looked up last, oldest first. */
   readonly #used = new Map<string, number>();
   readonly #uptime: () => number;
   /** When the newest of the forgotten contents was looked up. */

@@ -25,6 +25,7 @@ export function evaluateBelow(
   policy: CompiledPolicy,
   effect: Effect,
   around: Surroundings,
+  describe: (path: string) => string = (path) => `it reads "${path}" below this folder`,
 ): Finding[] | null {
   const place = splitDeep(effect.path);
   const { list, resolve } = around;
@@ -65,7 +66,7 @@ export function evaluateBelow(
       evaluateRead(policy, one.facts, around).map((finding) => ({
         ...finding,
         effect: below.vague && finding.effect === "deny" ? "ask" as const : finding.effect,
-        reason: `${finding.reason} (it reads "${one.relative}" below this folder)`,
+        reason: `${finding.reason} (${describe(one.relative)})`,
         alternative: alternative ?? finding.alternative,
       }))
     );

@@ -244,12 +244,21 @@ function matchAllowed(stage: Stage, unit: Unit): Match {
   if (spelled.some((name) => /^(version|help)$/.test(name))) {
     return read.operands.length === 0 && read.options.length === spelled.length ? "yes" : "no";
   }
+  if (spelled.length > 0 && stage.operands.length === 0 && makesBranch(read)) return "no";
   if (stage.operands.length === 0) return "yes";
   const exact = stage.operands.every((one, at) =>
     read.operands[at] !== undefined && matchSegment(one, read.operands[at]!) === "yes"
   );
   return exact && (stage.open || read.operands.length === stage.operands.length) ? "yes" : "no";
 }
+
+/** Whether `git branch` makes a branch of that name: `-v` beside a name lists nothing. */
+function makesBranch({ words, operands, options }: Read): boolean {
+  return words[0] === "git" && words[1] === "branch" && operands.length > 0 &&
+    !options.some(({ name }) => LISTS_BRANCHES.test(name));
+}
+
+const LISTS_BRANCHES = /^(l|list|contains|no-contains|merged|no-merged|points-at|show-current)$/;
 
 function weaker(a: Match, b: Match): Match {
   if (a === "no" || b === "no") return "no";

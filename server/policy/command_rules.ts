@@ -10,7 +10,7 @@ import { evaluateNames } from "./name_rules.ts";
 import { type NamedPaths, namedPaths } from "./named_paths.ts";
 import { evaluateAccess, evaluateRead, OF_A_PROCESS, throughProcess } from "./path_rules.ts";
 import { findUnproved, proveCommand } from "./proof_rules.ts";
-import { HEAD, isInDependencies, isProtectedName } from "./protect.ts";
+import { HEAD, isInDependencies, isProtectedName, protectBrought } from "./protect.ts";
 import { mayBeGate, protectGate } from "./protect_command.ts";
 import { findObstacles } from "./obstacles.ts";
 import { isOwn } from "./own_tmp.ts";
@@ -65,7 +65,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   for (const effect of effects) {
     if (options.is_guest && isElsewhere(effect, options)) continue;
     const certain = effect.tracked
-      ? evaluateTracked(policy, effect, options, makesRepository(analysed))
+      ? evaluateTracked(policy, effect, options, { units, makes: makesRepository(analysed) })
       : effect.holds
       ? evaluateHeld(effect, analysed, options, evaluateFile)
       : evaluateFile(effect);
@@ -141,9 +141,9 @@ function isElsewhere({ op, path, walked }: Effect, { roots, resolve }: Surroundi
   return !roots.some((root) => isInside(root) || isAbove(root));
 }
 
-function toFinding({ reason, text }: Doubt): Finding {
+function toFinding({ reason, unknown, text }: Doubt): Finding {
   const part = text === "" ? "" : `: ${show(text).slice(0, 200)}`;
-  return { ...builtin("ask", "unresolved", "$…", reason + part), text };
+  return { ...builtin("ask", "unresolved", "$…", reason + part), unknown, text };
 }
 
 /** The programs that a path leads to through links, so that rules about them match. */
@@ -344,6 +344,7 @@ function evaluateEffect(policy: CompiledPolicy, effect: Effect, around: Surround
     ];
   }
   const found = evaluateAccess(policy, effect.op, facts, around);
+  if (effect.brings) found.push(...protectBrought(facts, around));
   const forbidden = () => found.filter((one) => one.rule !== null && one.effect !== "allow");
   if (effect.guessed) return forbidden().map(atMostAsk);
   if (effect.implied) return forbidden();

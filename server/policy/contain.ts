@@ -79,35 +79,16 @@ function refusedBecause(
  * Whether the walls of the sandbox hold what a finding asks about. They hold files and the network,
  * not rules about commands: if the policy has such rules (`forbids`), code that the text hides asks.
  */
-function isContained({ effect, rule, reason, is_walled }: Finding, forbids: boolean): boolean {
+function isContained({ effect, rule, is_walled, unknown }: Finding, forbids: boolean): boolean {
   if (effect !== "ask") return false;
   if (rule === null) return true;
   if (rule.source !== "builtin" || WALLED.test(rule.list)) return is_walled === true;
   if (rule.list === UNPROVED || rule.list === GIT_LINK) return true;
-  if (rule.list !== "unresolved" || rule.pattern === "/proc/*") return false;
-  return HELD.test(reason) || (!forbids && HELD_CODE.test(reason));
+  return unknown === "files" || (unknown === "code" && !forbids);
 }
 
 /** The builtin rules about files. The sandbox holds some of those files. */
 const WALLED = /^(outside-root|never-automatic)$/;
-
-/**
- * Doubts about which files a command writes. Every other doubt is about code, or about a text that
- * hides what it means or that changes what runs later and elsewhere.
- */
-const HELD = new RegExp(
-  "^(the patch may change any file|" +
-    'The value of ".*" is unknown, so gate cannot tell which file this writes$)',
-  "s",
-);
-
-/** Doubts about code that the text does not show. */
-const HELD_CODE = new RegExp(
-  "^(the (file|task) that runs is unknown|part of the code that runs is unknown|" +
-    "the code that runs from this file is unknown|the inline code (runs|changes)|" +
-    "part of the (awk program|sed script|makefile) is unknown|" +
-    "gate cannot read this (awk program|sed script)|gate cannot tell what the code in)",
-);
 
 function allowed({ reason }: Decision, sandbox: Sandbox): Decision {
   const why = "Nobody is asked, because the sandbox limits what the command can reach. " +

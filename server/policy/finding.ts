@@ -1,6 +1,6 @@
 import type { PathFacts } from "./request.ts";
 import type { Decision, Effect, Rule } from "./schema.ts";
-import type { Unit } from "./interpret/unit.ts";
+import type { Unit, Unknown } from "./interpret/unit.ts";
 
 /** A rule of a list; path, command and tool rules add their compiled pattern. */
 export interface CompiledRule {
@@ -25,6 +25,8 @@ export interface Finding {
   about?: About;
   /** It is about a file of the command, and a sandbox hides that file or lets nobody write it. */
   is_walled?: boolean;
+  /** What gate does not know, if that is all that it asks about. */
+  unknown?: Unknown;
   /** It is a question only for a sandbox that answers it; else this denial applies. */
   denied?: Finding;
 }

@@ -31,7 +31,8 @@ export function evaluateHeld(
     const program = holds!.program;
     if (text !== null && isComputing(program, text)) return [];
     const why = `gate cannot tell what the code in "${show(path)}" does`;
-    return [{ ...builtin("ask", "unresolved", "$…", why), text: effect.text }];
+    const finding = builtin("ask", "unresolved", "$…", why);
+    return [{ ...finding, unknown: "code", text: effect.text }];
   }
   const names = text === null ? [ANY] : namesIn(text, holds!);
   return (names.length > MOST_NAMES ? [ANY] : names).flatMap((name) => {

@@ -35,6 +35,8 @@ export function evaluateNames(
   return findings;
 }
 
+/** `ls` lists, and the others only print or compare their words. */
+const OPENS_NONE = /(^|\/)(ls|echo|printf|test|\[)$/;
 const IS_LS = /(^|\/)ls$/;
 
 function listsContent({ argv }: Unit): boolean {
@@ -49,7 +51,7 @@ function isGlob(word: string): boolean {
 
 /** Whether another program gets the glob's names by a pipe or a variable: its own text has no glob. */
 function takesNames({ argv, text }: Unit, glob: string): boolean {
-  return !IS_LS.test(argv[0] ?? "") && !text.includes(show(glob)) &&
+  return !OPENS_NONE.test(argv[0] ?? "") && !text.includes(show(glob)) &&
     argv.slice(1).some((word) => word.includes(glob));
 }
 

@@ -43,6 +43,7 @@ export function findObstacles(
     ...units.filter(changesListed).map(({ argv }) =>
       `"${shorten(argv.map(show).join(" "))}" changes files that only its input names`
     ),
+    ...droppingData(units, analysed.suspects),
     ...findSecretsInGit(policy, options),
   ];
   return [...new Set(obstacles)];
@@ -51,8 +52,21 @@ export function findObstacles(
 function needing(unit: Unit, goes_on: boolean, reach: Reached): string[] {
   const need = needOf(unit.argv);
   if (need === null || isMet(need, goes_on, reach)) return [];
-  return [`${DESCRIBED[need.kind](show(need.about))}`];
+  return [describe(need)];
 }
+
+function describe({ kind, about, hosts }: Need): string {
+  const isOwn = (kind === "fetch" || kind === "send") && isOnlyLoopback(hosts);
+  return (isOwn ? ASKS_MACHINE : DESCRIBED[kind])(show(about));
+}
+
+function isOnlyLoopback(hosts: readonly string[]): boolean {
+  return hosts.length > 0 && hosts.every(isLoopback);
+}
+
+const ASKS_MACHINE = (about: string) =>
+  `"${about}" calls a server of this machine, which a sandbox does not reach; ` +
+  "start the server in the same command";
 
 const DESCRIBED: Record<Need["kind"], (about: string) => string> = {
   fetch: (about) => `"${about}" needs the network`,
@@ -67,10 +81,13 @@ type Reached = Pick<CompiledPolicy["sandbox"], "network" | "hosts">;
 
 /** Whether the network of the sandbox is enough. */
 function isMet({ kind, hosts }: Need, goes_on: boolean, reach: Reached): boolean {
+  const reaches_all = reachOf(reach.network) === reachOf("all");
+  // Another part of the same command may be the server. The sandbox then has a loopback of its own.
+  if (/^(fetch|send)$/.test(kind) && !reaches_all && isOnlyLoopback(hosts)) {
+    return goes_on && reach.network !== "none";
+  }
   if (kind !== "fetch") return false;
-  if (reachOf(reach.network) === reachOf("all")) return true;
-  // Another part of the same command may be the server.
-  if (hosts.length > 0 && hosts.every(isLoopback)) return goes_on && reach.network !== "none";
+  if (reaches_all) return true;
   return reach.hosts.length > 0 &&
     hosts.every((host) => isListed({ host, port: null }, reach.hosts));
 }
@@ -175,6 +192,26 @@ function changesListed({ argv: [program = "", ...args] }: Unit): boolean {
 const LISTS = /^(g?xargs|parallel|rush)$/;
 const CHANGES =
   /(^|[\s/;&|(])(g?rm|unlink|rmdir|rimraf|trash|shred|srm|truncate|g?mv|dd|git|[a-z]*sh|env|eval)(\s|$)/;
+
+/** A database in a file of the project: no commit has its rows, and gate keeps no copy of them. */
+function droppingData(
+  units: readonly Unit[],
+  suspects: CommandAnalysis["suspects"],
+): string[] {
+  const database = units.find(({ argv }) => DATABASES.test(baseName(argv[0] ?? "")));
+  if (database === undefined) return [];
+  const texts = [
+    ...units.flatMap(({ argv }) => argv.slice(1)),
+    ...suspects.map(({ text }) => text),
+  ];
+  return texts.some((text) => DROPS.test(text))
+    ? [`"${shorten(database.argv.map(show).join(" "))}" deletes data that gate cannot restore`]
+    : [];
+}
+
+const DATABASES = /^(sqlite3?|sqlite3-\w+|duckdb|usql|litecli|sqlite-utils)$/;
+const DROPS =
+  /\b(drop\s+(table|database|schema|view|index|column|trigger)|drop-table|truncate\s|delete\s+from|alter\s+table\s+\S+\s+drop)\b/i;
 
 function shorten(text: string): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;

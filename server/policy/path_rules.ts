@@ -238,7 +238,8 @@ function outside(facts: PathFacts, names: PathNames[], rules: readonly PathRule[
 function unknownTarget(access: Access, path: string): Finding {
   const reason = `The value of "${show(path)}" is unknown, so gate cannot tell which file this ` +
     (access === "delete" ? "deletes" : "writes");
-  return builtin("ask", "unresolved", "$…", reason);
+  const finding = builtin("ask", "unresolved", "$…", reason);
+  return access === "delete" ? finding : { ...finding, unknown: "files" };
 }
 
 /** A path in the project without the project's folder. */

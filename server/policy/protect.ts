@@ -1,6 +1,7 @@
 import { EDITOR_SETTINGS, type ProtectedPath } from "../hosts/host.ts";
 import { HOSTS } from "../hosts/hosts.ts";
 import { builtin, type Finding } from "./finding.ts";
+import { fold } from "./fold.ts";
 import { HOLE, isNamed, show } from "./holes.ts";
 import {
   compilePath,
@@ -10,7 +11,7 @@ import {
   type PathNames,
   type PathPattern,
 } from "./path_match.ts";
-import type { Surroundings } from "./request.ts";
+import type { PathFacts, Surroundings } from "./request.ts";
 
 /** A write to these paths may run code later or change the policy, so a person always decides. */
 const NEVER_AUTOMATIC: readonly ProtectedPath[] = [
@@ -129,6 +130,38 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
     }
   }
   return found;
+}
+
+/** Folders above protected paths that are ordinary themselves: a folder of that name brings such a path. */
+const guardedFolders = new PathIndex(
+  NEVER_AUTOMATIC.flatMap(([pattern, why]) => {
+    const names = /^[~/]/.test(pattern) ? [] : pattern.split("/");
+    const above = names.slice(0, -1).map((_, at) => names.slice(0, at + 1).join("/"));
+    return above.filter((one) => /[^*/]/.test(one)).map((one) => guarded(false)([one, why]));
+  }),
+);
+
+/** Asks about a folder that comes to this place as a whole, where files in it would be protected. */
+export function protectBrought(
+  { lexical, real }: PathFacts,
+  { roots, user_home }: Surroundings,
+): Finding[] {
+  const names = [...new Set([lexical, real])].map((path) => namePath(path, roots, user_home));
+  // What comes into such a folder has a name of its own.
+  const found = guardedFolders.candidates(names).find(({ pattern, compiled }) =>
+    names.some((one) =>
+      lastOf(one.path) === lastOf(pattern) && matchPath(compiled, one, true) === "yes"
+    )
+  );
+  if (!found) return [];
+  const place = inProject(names.at(-1)!);
+  const reason = `A folder that comes to "${place}" may hold protected files (${found.why}): ` +
+    "a person must approve it";
+  return [builtin("ask", "never-automatic", found.pattern, reason)];
+}
+
+function lastOf(path: string): string {
+  return fold(path.slice(path.lastIndexOf("/") + 1));
 }
 
 /** The path as a person reads it: without the folder of its project. */

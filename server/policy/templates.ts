@@ -166,10 +166,84 @@ const SHOWING_KEYS = [
   ...["az account get-access-token", "aws configure get", "aws configure export-credentials"],
   ...["security find-generic-password", "security find-internet-password"],
   ...["gpg --export-secret-keys", "gpg --export-secret-subkeys"],
+  ...["gh auth status --show-token", "gh auth status -t", "vault kv get", "op read"],
+  ...["aws secretsmanager get-secret-value", "aws ssm get-parameter", "aws ssm get-parameters"],
+  ...["kubectl get secret", "kubectl get secrets", "gcloud secrets versions access"],
+  ...["doppler secrets", "terraform state pull"],
+];
+
+/** Each of these subcommands of a program; words of one subcommand are joined by a plus. */
+function each(program: string, subcommands: string): string[] {
+  return subcommands.split(" ").map((words) => `${program} ${words.replaceAll("+", " ")}`);
+}
+
+const PUBLISHING = [
+  ...each(
+    "npm",
+    "publish unpublish deprecate dist-tag+add dist-tag+rm owner+add owner+rm token+create",
+  ),
+  ...["pnpm", "yarn", "bun", "deno", "uv", "poetry", "hatch", "lerna", "changeset", "gradle"]
+    .map((program) => `${program} publish`),
+  ...each("cargo", "publish yank owner+--add"),
+  ...each("gem", "push yank"),
+  ...["twine upload", "mvn deploy", "dotnet nuget push", "helm push", "semantic-release"],
+  ...["docker push", "podman push"],
+  ...each("gh repo", "delete create edit rename archive"),
+  ...each("gh release", "create delete edit upload"),
+  ...each("gh pr", "merge close"),
+  ...each("gh", "gist+create secret+set secret+delete workflow+run"),
+  ...["-X", "--method"].flatMap((option) =>
+    ["DELETE", "PATCH", "POST", "PUT"].map((method) => `gh api ${option} ${method}`)
+  ),
+];
+
+const DEPLOYING = [
+  ...["terraform", "tofu", "terragrunt"].flatMap((program) => each(program, "apply destroy")),
+  ...each("terraform state", "rm mv push"),
+  ...each("pulumi", "up destroy"),
+  ...each("cdk", "deploy destroy"),
+  ...each("sam", "deploy delete"),
+  ...each("serverless", "deploy remove"),
+  ...each("kubectl", "delete apply create patch replace scale drain"),
+  ...each("helm", "install upgrade uninstall rollback"),
+  ...each("aws", "delete-* terminate-* put-* attach-* authorize-* create-access-key"),
+  ...each("aws s3", "rb rm mv sync"),
+  ...each("gcloud", "delete deploy storage+rm"),
+  ...each("gsutil", "rm rb mv"),
+  ...["bq rm", "az delete", "doctl delete", "hcloud delete", "linode-cli delete", "eksctl delete"],
+  ...["argocd app delete", "consul kv delete", "ansible", "ansible-playbook"],
+  ...each("fly", "deploy destroy"),
+  ...each("vercel", "deploy remove --prod"),
+  ...each("netlify", "deploy sites:delete"),
+  ...each("wrangler", "deploy delete"),
+  ...each("firebase", "deploy firestore:delete"),
+  ...each("heroku", "apps:destroy pg:reset"),
+];
+
+const DROPPING = [
+  ...["dropdb", "mysqladmin drop", "supabase db reset", "supabase projects delete"],
+  ...["FLUSHALL", "flushall", "FLUSHDB", "flushdb"].map((word) => `redis-cli ${word}`),
+  ...["drop", "truncate", "delete from"].flatMap((word) => [word, word.toUpperCase()]).flatMap(
+    (word) => [`psql -c "*${word} *"`, `mysql -e "*${word} *"`],
+  ),
+  "mongosh --eval *dropDatabase*",
+  ...each("prisma", "migrate+reset db+push"),
+  ...["rails", "rake"].flatMap((program) => each(program, "db:drop db:reset")),
+  ...["php migrate:fresh", "mix ecto.drop", "mix ecto.reset", "sequelize db:drop"],
+  ...["docker volume rm", "docker volume prune", "docker system prune"],
+  ...["docker compose down -v", "docker-compose down -v"],
+];
+
+const DISCARDING = [
+  ...each("git stash", "drop clear"),
+  ...each("git checkout", "-f ."),
+  ...["git restore .", "git switch --discard-changes", "git worktree remove -f"],
+  ...["git reflog expire", "git gc --prune=now", "git update-ref -d"],
+  ...["git filter-branch", "git filter-repo"],
 ];
 
 const CHANGING_MACHINE = (
-  "modprobe insmod rmmod iptables ip6tables nft ufw useradd userdel usermod passwd chpasswd visudo " +
+  "su doas pkexec run0 nsenter modprobe insmod rmmod iptables ip6tables nft ufw useradd userdel usermod passwd chpasswd visudo " +
   "swapoff wipefs blkdiscard lvremove vgremove pvremove auditctl augenrules setenforce setsebool semanage " +
   "semodule apparmor_parser aa-disable aa-complain aa-teardown"
 ).split(" ");
@@ -283,6 +357,26 @@ export const TEMPLATES: readonly Template[] = [
         effect: "ask",
         reason: "They print keys and passwords that other programs keep",
         rules: { askCommands: SHOWING_KEYS },
+      },
+      {
+        effect: "ask",
+        reason: "They publish, or change what others see, and nobody can take that back",
+        rules: { askCommands: PUBLISHING },
+      },
+      {
+        effect: "ask",
+        reason: "They change or delete servers, clusters and storage that gate cannot restore",
+        rules: { askCommands: DEPLOYING },
+      },
+      {
+        effect: "ask",
+        reason: "They delete data in databases and containers that gate cannot restore",
+        rules: { askCommands: DROPPING },
+      },
+      {
+        effect: "ask",
+        reason: "They discard work that no commit has, or history that gate cannot restore",
+        rules: { askCommands: DISCARDING },
       },
       {
         effect: "ask",

@@ -1,26 +1,36 @@
-import { isNameRule } from "./below_rules.ts";
+import { EVERYTHING } from "./below.ts";
+import { evaluateBelow, isNameRule } from "./below_rules.ts";
 import type { Finding } from "./finding.ts";
 import { DEEP, isStatic } from "./holes.ts";
-import type { Effect } from "./interpret/unit.ts";
+import { absolutePath } from "./interpret/state.ts";
+import type { Effect, Unit } from "./interpret/unit.ts";
 import { meter } from "./meter.ts";
 import { compileNameTest } from "./path_match.ts";
 import { evaluateRead, withoutDoubt } from "./path_rules.ts";
 import type { CompiledPolicy } from "./policy.ts";
+import { has } from "./programs/options.ts";
 import type { PathFacts, Surroundings } from "./request.ts";
 import { excludesOf, fromTop, type Repository, testOf } from "./tracked.ts";
 
 /** Bounds of one answer: the files that it names, and the repositories that it looks into. */
 const LIMITS = { named: 8, excluded: 40, repositories: 64 } as const;
 
+/** The commands around one that shows tracked files. */
+interface Beside {
+  units: readonly Unit[];
+  /** The same command may make the repository. */
+  makes: boolean;
+}
+
 /**
  * The findings about a git command that shows tracked files: one for each forbidden file that git
- * tracks. `makes` tells that the same command may make the repository.
+ * tracks, or that the same command may add.
  */
 export function evaluateTracked(
   policy: CompiledPolicy,
-  { tracked, from }: Effect,
+  { tracked, from, text }: Effect,
   around: Surroundings,
-  makes: boolean,
+  { units, makes }: Beside,
 ): Finding[] {
   if (!tracked || from === undefined || !around.repository) return [];
   if (!isStatic(from)) return unknown(policy, around.roots[0] ?? "/", around, NO_FOLDER);
@@ -35,6 +45,7 @@ export function evaluateTracked(
     .map((place) => fromTop(place, folder, root)).filter((path) => path !== null);
   const direct = exact.flatMap((path) => evaluateRead(policy, factsOf(root, path), around));
   if (tracked.only.length > 0 && exact.length === tracked.only.length) return direct;
+  direct.push(...units.flatMap((unit) => evaluateAdded(policy, unit, root, text, around)));
   if (tracked.unnamed) return [...direct, ...unknown(policy, root, around, NO_NAMES)];
   const isShown = testOf(tracked, folder, root);
   const repositories = tracked.modules ? withModules(found, around) : [found];
@@ -77,6 +88,56 @@ export function evaluateTracked(
       }));
     });
   }
+}
+
+/** The forbidden files on the disk that this unit may add to what git tracks. */
+function evaluateAdded(
+  policy: CompiledPolicy,
+  unit: Unit,
+  root: string,
+  text: string,
+  around: Surroundings,
+): Finding[] {
+  const added = addedBy(unit, root);
+  return (added?.folders ?? []).flatMap((folder) => {
+    const below = { ...EVERYTHING, tracked: !added!.forced, vague: true };
+    const path = `${folder}/${DEEP}`;
+    const effect = { op: "read" as const, path, text, below, from: root };
+    const found = evaluateBelow(policy, effect, around, (one) =>
+      `"git ${unit.read.words[1]}" may take in "${one}", and git may show it then`) ?? [];
+    return found.map((one) => ({
+      ...one,
+      alternative: "Name the files to add",
+      // The sandbox hides the file, so git cannot take it in.
+      is_walled: one.rule?.list === "blockedPaths",
+    }));
+  });
+}
+
+/** The folders from which a git command takes files that it did not track; null if it takes none. */
+function addedBy({ argv, read, folders }: Unit, root: string): Added | null {
+  const [program, subcommand = ""] = read.words;
+  if (program !== "git" || has(read, "dry-run", "n")) return null;
+  if (subcommand === "stash") {
+    const takes = has(read, "include-untracked", "all", "u", "a") || read.wild;
+    return takes ? { folders: [root], forced: has(read, "all", "a") || read.wild } : null;
+  }
+  if (subcommand === "update-index" && argv.includes("--add")) {
+    return { folders: [root], forced: true };
+  }
+  if (!/^(add|stage)$/.test(subcommand) || has(read, "update", "u")) return null;
+  const isPlain = argv[1] === subcommand && read.operands.length > 0 &&
+    read.operands.every((path) => isStatic(path) && !path.startsWith(":"));
+  const places = isPlain
+    ? folders.flatMap((folder) => read.operands.map((path) => absolutePath(path, folder)))
+    : [root];
+  return { folders: places.filter(isStatic), forced: has(read, "force", "f") || read.wild };
+}
+
+interface Added {
+  folders: string[];
+  /** It also takes what the repository ignores. */
+  forced: boolean;
 }
 
 /** Whether one of the folders is inside the other. */

@@ -144,8 +144,8 @@ export class LedgerPlaces {
     if (storage === null) {
       throw this.#places.written() === null
         ? cannot(
-          'the accepted global config names no server; add "storage": {"url": …} ' +
-            "(gate global-config edit)",
+          'the accepted global config names no server: it has no "storage": {"url": …}',
+          "gate global-config edit",
         )
         : cannot("a person must accept the server that config.json names", "gate config accept");
     }

@@ -79,14 +79,14 @@ export class Thresholds {
     if (is_denied) {
       const own = denials.filter((one) => one.session_id === session_id && one.at > since).length;
       if (own >= maxDenialsPerSession) {
-        const reason = `Policy has denied ${own} of its actions ${within} (maxDenialsPerSession)`;
+        const reason = `Policy has denied ${own} of its actions ${within}`;
         return { reason, of_agent: false };
       }
       const from = await sinceOf({ agent });
       const all = denials.filter((one) => one.agent === agent && one.at > from).length;
       if (all >= maxDenialsPerAgent) {
         const reason = `Policy has denied ${all} actions of the agent "${agent.slice(0, 100)}" ` +
-          `${within} (maxDenialsPerAgent)`;
+          within;
         return { reason, of_agent: true };
       }
     }
@@ -94,7 +94,7 @@ export class Thresholds {
     const grave = await countCritical(ledger, session_id, new Date(since).toISOString());
     if (grave < limits.maxCriticalPerSession) return null;
     const reason = `It has submitted ${grave} actions of critical risk that nobody approved ` +
-      `${within} (maxCriticalPerSession)`;
+      within;
     return { reason, of_agent: false };
   }
 

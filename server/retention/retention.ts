@@ -195,5 +195,5 @@ const LEAVE_FIRST =
   "let them leave first (gate hub leave there), or move it here (gate hub leave --whole)";
 
 function refused(why: string, next: string): GateError {
-  return new GateError("conflict", `Cannot drop old contents: ${why}; ${next}`);
+  return new GateError("conflict", `Cannot drop old contents: ${why}`, { next });
 }

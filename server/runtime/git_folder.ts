@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { LRUCache } from "lru-cache";
+import { createGrowingCache } from "../growing_cache.ts";
 import { entriesOfOwn } from "./closed_folder.ts";
 import { readSmallBytes } from "./small_file.ts";
 
@@ -129,7 +129,7 @@ interface Known {
   path: string | null;
 }
 
-const KNOWN = new LRUCache<string, Known>({ max: 1_000 });
+const KNOWN = createGrowingCache<Known>(1_000);
 
 /** The path that a small file holds; null if there is none. Read again only after a change. */
 function pathIn(file: string, form: RegExp): string | null {

@@ -1,6 +1,6 @@
 import { type BigIntStats, type Dirent, lstatSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { LRUCache } from "lru-cache";
+import { createGrowingCache } from "../growing_cache.ts";
 import { openUp } from "./closed_folder.ts";
 import { resolvePath } from "./real_path.ts";
 import { readSmallBytes } from "./small_file.ts";
@@ -103,7 +103,7 @@ interface Seen extends Content {
   at: number;
 }
 
-const KNOWN = new LRUCache<string, Seen>({ max: 20_000 });
+const KNOWN = createGrowingCache<Seen>(20_000);
 /** A change within this time of reading may leave the same time of change. */
 const COARSE_MS = 1_100;
 

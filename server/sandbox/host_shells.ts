@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import { GateError } from "../errors.ts";
+import { createGrowingCache } from "../growing_cache.ts";
 import type { Sandbox } from "../policy/schema.ts";
 import { selfCommand } from "../runtime/self.ts";
 
@@ -29,10 +29,10 @@ const TICKET = /\bhook run ([\da-f]{8}-[\da-f-]{27})\b/;
  * trial in front of a command that may run anyway.
  */
 export class HostShells {
-  readonly #tickets = new LRUCache<string, Ticket>({ max: MAX_TICKETS, ttl: TICKET_MS });
+  readonly #tickets = createGrowingCache<Ticket>(MAX_TICKETS, TICKET_MS);
   /** The newest ticket of each action. */
-  readonly #of_actions = new LRUCache<string, Ticket>({ max: MAX_TICKETS, ttl: TICKET_MS });
-  readonly #shells = new LRUCache<string, "able" | "unable">({ max: MAX_SHELLS });
+  readonly #of_actions = createGrowingCache<Ticket>(MAX_TICKETS, TICKET_MS);
+  readonly #shells = createGrowingCache<"able" | "unable">(MAX_SHELLS);
   readonly #start: string | null;
 
   constructor({ home, port }: { home: string; port: number }) {

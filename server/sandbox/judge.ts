@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { LRUCache } from "lru-cache";
+import { createGrowingCache } from "../growing_cache.ts";
 import { type CompiledPolicy, layersOf, type Surroundings } from "../policy/evaluate.ts";
 import { meter } from "../policy/meter.ts";
 import { matchPath, namePath } from "../policy/path_match.ts";
@@ -12,7 +12,7 @@ export type Fate = "hidden" | "read_only";
 /** The fate of a path on the disk; null if no rule is about it. */
 export type Judge = (path: string) => Fate | null;
 
-const PROTECTED = new LRUCache<string, boolean>({ max: 20_000 });
+const PROTECTED = createGrowingCache<boolean>(20_000);
 
 /**
  * The judge of these rules: what a rule blocks is hidden, what a rule asks about or gate protects is

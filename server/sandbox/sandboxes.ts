@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { LRUCache } from "lru-cache";
 import type { SandboxEngine } from "../environment.ts";
+import { createGrowingCache } from "../growing_cache.ts";
 import { networkIn } from "../policy/sandbox.ts";
 import type { CompiledPolicy, Surroundings } from "../policy/evaluate.ts";
 import type { OpenedWalls, Sandbox } from "../policy/schema.ts";
@@ -73,7 +73,7 @@ export class Sandboxes {
   readonly #now: () => number;
   readonly #running: RunningCommands;
   readonly #copies = new Map<string, StartedCopy>();
-  readonly #tried = new LRUCache<string, CompiledPolicy>({ max: MAX_TRIED, ttl: TRIED_MS });
+  readonly #tried = createGrowingCache<CompiledPolicy>(MAX_TRIED, TRIED_MS);
 
   /**
    * Removes what earlier sandboxes left in the data folder. Commands of an earlier daemon that may still

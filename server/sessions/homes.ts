@@ -1,7 +1,7 @@
-import { LRUCache } from "lru-cache";
 import { MACHINE_ID } from "../constants.ts";
 import { sha256 } from "../db/chain.ts";
 import type { Database } from "../db/database.ts";
+import { createGrowingCache } from "../growing_cache.ts";
 import { findHome, insertHome } from "./homes_store.ts";
 
 const MAX_CACHED = 10_000;
@@ -11,7 +11,7 @@ const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 export class Homes {
   readonly #registry: Database;
   readonly #now: () => number;
-  readonly #known = new LRUCache<string, string>({ max: MAX_CACHED });
+  readonly #known = createGrowingCache<string>(MAX_CACHED);
 
   constructor(registry: Database, now: () => number) {
     this.#registry = registry;

@@ -1,11 +1,11 @@
 import { isAbsolute } from "node:path";
-import { LRUCache } from "lru-cache";
 import type { Caller } from "../auth/schema.ts";
 import { createSecret, hexDigestOf, isSameText } from "../auth/secrets.ts";
 import type { Environment } from "../environment.ts";
 import { DEFAULT_LIMIT, readCursor, toPage } from "../db/cursor.ts";
 import type { Ledger, NewEvent } from "../db/ledger.ts";
 import { GateError } from "../errors.ts";
+import { createGrowingCache } from "../growing_cache.ts";
 import type { Blocks } from "../remediation/blocks.ts";
 import { isSameProcess } from "../runtime/processes.ts";
 import { branchOf } from "../runtime/git_folder.ts";
@@ -75,9 +75,9 @@ export class Sessions {
    * The open sessions that were used. This process alone writes the ledger, and of these fields only
    * `end` ever changes one. Blocks are asked for each time.
    */
-  readonly #open = new LRUCache<string, Omit<OpenSession, "block_reason">>({ max: MAX_OPEN });
+  readonly #open = createGrowingCache<Omit<OpenSession, "block_reason">>(MAX_OPEN);
   /** The ids of the open sessions that hosts named, by the digest of their secret. */
-  readonly #joined = new LRUCache<string, string>({ max: MAX_OPEN });
+  readonly #joined = createGrowingCache<string>(MAX_OPEN);
   /** Counts the ends, so that a session that was read before its end is not kept after it. */
   #ends = 0;
   /** The digests of the secrets that agents have sent, by session. A session keeps its secret. */

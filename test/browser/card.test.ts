@@ -45,7 +45,7 @@ describe("the words of a card", () => {
   test("a built-in rule is shown by name, without its pattern", async () => {
     const { id } = await stage.submit("run_command", { command: "rm -rf /etc" });
     const [why] = await fact(`/actions/${id}`, "Why blocked");
-    expect(why).toContain("A rule built into gate: outside-root");
+    expect(why).toContain("A rule built into gate, about files outside the project");
     expect(why).not.toContain("**");
   });
 

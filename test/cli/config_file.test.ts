@@ -1,6 +1,14 @@
+import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { editConfig, formatConfig, lineDiff, readConfig } from "../../cli/config_file.ts";
+import {
+  editConfig,
+  formatConfig,
+  lineDiff,
+  readConfig,
+  writeText,
+} from "../../cli/config_file.ts";
+import { createTempFolder } from "../temp_folder.ts";
 
 const COMMENTED = `{
   // who we are
@@ -53,5 +61,13 @@ test("formatConfig() keeps a value on one line if it fits", () => {
 test("formatConfig() keeps every value unchanged", () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
     expect(JSON.parse(formatConfig({ value }))).toEqual(JSON.parse(JSON.stringify({ value })));
+  }));
+});
+
+test("writeText() names the file, not its temporary one, and the next step", () => {
+  const path = join(createTempFolder("write"), "none", "gate.config.json");
+  expect(() => writeText(path, "{}", 0o600)).toThrow(expect.objectContaining({
+    message: `Cannot write "${path}": its folder does not exist`,
+    next: expect.stringContaining("then the same command"),
   }));
 });

@@ -4,6 +4,7 @@ import { configWrittenBy } from "../../server/actions/review/accept_written.ts";
 import { runsOwnCode } from "../../server/actions/own_code.ts";
 import { unnamedFiles } from "../../server/actions/show/unnamed_files.ts";
 import { toolOf } from "../../server/actions/tools.ts";
+import { builtinSubject } from "../../server/shown/builtin_rules.ts";
 import type { DiffMode } from "../diff/diff.tsx";
 import type { Reading } from "../diff/files.tsx";
 import { RiskBadge, ToolIcon } from "../parts/badges.tsx";
@@ -223,7 +224,7 @@ function Rule({ rule: { pattern, list, source } }: { rule: DecidingRule }) {
   if (source === "builtin") {
     return (
       <>
-        A rule {SOURCES.builtin}: <Text value={list} />
+        A rule {SOURCES.builtin}, about {builtinSubject(list)}
       </>
     );
   }

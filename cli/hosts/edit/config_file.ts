@@ -13,7 +13,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 import { GateError } from "../../../server/errors.ts";
 import { applyChange } from "../../../server/runtime/files.ts";
 import { openHome } from "../../../server/runtime/home.ts";
-import { CliError } from "../../errors.ts";
+import { CliError, reasonOf } from "../../errors.ts";
 
 /** The content of a file when gate read it; gate replaces the file only while its hash is the same. */
 export interface ConfigFile {
@@ -77,10 +77,9 @@ export async function saveConfig(
     temporary: `.${basename(file.real)}.${crypto.randomUUID().slice(0, 8)}.tmp`,
   }).catch((error) => {
     if (error instanceof GateError) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    throw new CliError(
-      `Cannot change "${file.path}": "${dirname(file.real)}" refused it (${code})`,
-    );
+    throw new CliError(`Cannot change "${file.path}": ${reasonOf(error)}`, {
+      next: `make "${dirname(file.real)}" writable, then the same command`,
+    });
   });
   return backup;
 }

@@ -1,6 +1,7 @@
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { LRUCache } from "lru-cache";
 import { basename, dirname, join } from "node:path";
+import { createGrowingCache } from "../../growing_cache.ts";
 import { HOOKED_HOSTS, HOSTS } from "../../hosts/hosts.ts";
 import { expandBraces } from "../../policy/glob.ts";
 import { isProtectedName } from "../../policy/protect.ts";
@@ -37,7 +38,7 @@ const ALWAYS = [
   ".github/hooks",
 ];
 
-const KNOWN = new LRUCache<string, boolean>({ max: 5_000 });
+const KNOWN = createGrowingCache<boolean>(5_000);
 
 function isGuarded(name: string): boolean {
   const known = KNOWN.get(name);
@@ -76,7 +77,7 @@ function gitPlaces(git: string): Place[] {
   ];
 }
 
-const MODULES = new LRUCache<string, Modules>({ max: 1_000 });
+const MODULES = createGrowingCache<Modules>(1_000);
 
 /** Beyond this number, only those submodules are compared that were found before. */
 const MOST_BELOW_MODULES = 20_000;

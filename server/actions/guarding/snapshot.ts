@@ -10,8 +10,8 @@ import {
   readlinkSync,
   realpathSync,
 } from "node:fs";
-import { LRUCache } from "lru-cache";
 import { basename, dirname, sep } from "node:path";
+import { createGrowingCache } from "../../growing_cache.ts";
 import { knownNamesIn } from "./folder_names.ts";
 
 /** One file that is guarded, or one folder with everything in it. */
@@ -62,7 +62,7 @@ const MAX_TOTAL = 16 * 1024 * 1024;
 const MAX_NAMES = 1_000;
 const MAX_DEPTH = 4;
 /** How deep gate looks into folders with too many names. */
-const SHALLOW = new LRUCache<string, number>({ max: 1_000 });
+const SHALLOW = createGrowingCache<number>(1_000);
 const { O_RDONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;

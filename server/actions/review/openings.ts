@@ -1,5 +1,4 @@
 import { homedir } from "node:os";
-import { LRUCache } from "lru-cache";
 import { listOfAction, listOfSession, listOfType, listSessionsWith } from "../../audit/store.ts";
 import type { Caller } from "../../auth/schema.ts";
 import { requireReviewer } from "../../auth/scopes.ts";
@@ -8,6 +7,7 @@ import type { Environment } from "../../environment.ts";
 import { GateError } from "../../errors.ts";
 import { canonical } from "../../evidence/canonical.ts";
 import type { AuditEvent } from "../../evidence/schema.ts";
+import { createGrowingCache } from "../../growing_cache.ts";
 import type { OpenedWalls } from "../../policy/schema.ts";
 import type { Proofs } from "../../proof/proofs.ts";
 import { openedOf } from "../../sandbox/openings.ts";
@@ -28,7 +28,7 @@ interface OpeningsServices {
 /** The walls of the sandbox that people opened for sessions. The log alone tells them. */
 export class Openings {
   readonly #services: OpeningsServices;
-  readonly #known = new LRUCache<string, Promise<SessionOpening[]>>({ max: MAX_SESSIONS });
+  readonly #known = createGrowingCache<Promise<SessionOpening[]>>(MAX_SESSIONS);
 
   constructor(services: OpeningsServices) {
     this.#services = services;

@@ -139,14 +139,19 @@ export function whyNotReversible(row: ActionRow): string | null {
   if (row.status !== "approved") return `it is ${row.status}: nothing was done`;
   if (toolOf(row.tool).restores === "effects") return whyNotReversibleCommand(row);
   if (!row.plan || !changesAnything(row.plan)) return `a ${row.tool} cannot be rolled back`;
-  if (row.execution !== "succeeded") return `it was not executed (${row.execution})`;
+  if (row.execution !== "succeeded") return whyNotExecuted(row.execution);
   return row.reversible ? null : "the old content was too large to be kept (maxBlobBytes)";
+}
+
+/** Why an action that did not succeed is not rolled back. */
+function whyNotExecuted(execution: ActionRow["execution"]): string {
+  return execution === "none" ? "it was not executed" : `it was not executed (${execution})`;
 }
 
 /** Changes of files can be rolled back even if the command failed. */
 function whyNotReversibleCommand(row: ActionRow): string | null {
   const { execution, reversibility } = row;
-  if (execution === "none") return "it was not executed (none)";
+  if (execution === "none") return whyNotExecuted(execution);
   if (execution === "running") return "it is still running";
   if (row.plan && changesAnything(row.plan)) return null;
   return reversibility?.level === "reversible"

@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import type { Ledger } from "../../db/ledger.ts";
+import { createGrowingCache } from "../../growing_cache.ts";
 import type { PolicyLimits } from "../../policy/schema.ts";
 import type { Plan } from "../plan.ts";
 import type { ActionRow } from "../store.ts";
@@ -24,7 +24,7 @@ const PAGE = 100;
  */
 export class Budgets {
   readonly #ledger: Ledger;
-  readonly #spent = new LRUCache<string, Spent>({ max: MOST_SESSIONS });
+  readonly #spent = createGrowingCache<Spent>(MOST_SESSIONS);
   readonly #loading = new Map<string, Promise<Spent>>();
   /** Sessions that changed something while their budget was read. */
   readonly #stale = new Set<string>();

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
-import { LRUCache } from "lru-cache";
 import type { Ledger } from "../../db/ledger.ts";
 import type { Environment } from "../../environment.ts";
+import { createGrowingCache } from "../../growing_cache.ts";
 import type { RiskSettings } from "../../policy/risk_weights.ts";
 import type { Analysis, Effect } from "../../policy/schema.ts";
 import type { Circumstances } from "../../risk/facts.ts";
@@ -30,7 +30,7 @@ interface Past {
 export class History {
   readonly #ledger: Ledger;
   readonly #environment: Pick<Environment, "now">;
-  readonly #sessions = new LRUCache<string, Past>({ max: MOST_SESSIONS });
+  readonly #sessions = createGrowingCache<Past>(MOST_SESSIONS);
   readonly #seen = new Set<string>();
   #count = 0;
   #ready = false;

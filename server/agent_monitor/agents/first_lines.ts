@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { LRUCache } from "lru-cache";
+import { createGrowingCache } from "../../growing_cache.ts";
 import { openPlain } from "../files.ts";
 import { parseJson } from "../parse_json.ts";
 import { objectOf } from "./agent.ts";
@@ -11,7 +11,7 @@ const NEWLINE = 10;
 
 /** Remembers the first lines of records, which do not change. */
 export class FirstLines {
-  readonly #known = new LRUCache<string, Record<string, unknown>>({ max: 1_000 });
+  readonly #known = createGrowingCache<Record<string, unknown>>(1_000);
 
   /** The first line of a record as JSON; null while it is incomplete, and for a damaged one. */
   async of(path: string): Promise<Record<string, unknown> | null> {

@@ -130,7 +130,23 @@ function changeFolder(argv: readonly string[], { shell }: Call): string {
   if (argv.slice(1).some((arg) => /^-[Le@n]*P/.test(arg))) return move(ANY, shell);
   if (target === undefined) return move(shell.valuesOf("HOME")[0]!, shell);
   if (target === "-") return move(shell.valuesOf("OLDPWD")[0]!, shell);
-  return move(target, shell);
+  const from = shell.cwd;
+  const printed = move(target, shell);
+  searchFolders(target, from, shell);
+  return printed;
+}
+
+/** With CDPATH the shell looks for a folder of that name in other folders first. */
+function searchFolders(target: string, from: string, shell: Call["shell"]): void {
+  const values = ["CDPATH", "cdpath"].flatMap((name) => shell.variables.get(name)?.values ?? []);
+  if (/^(\/|\.\.?(\/|$))/.test(target)) return;
+  for (const entry of values.flatMap((value) => value.split(":"))) {
+    if (entry === "" || entry === ".") continue;
+    const folder = isWild(entry)
+      ? `/${ANY}`
+      : absolutePath(`${absolutePath(entry, from)}/${target}`, from);
+    shell.otherFolders = [...new Set([...shell.otherFolders, folder])].slice(-4);
+  }
 }
 
 function move(target: string, shell: Call["shell"]): string {

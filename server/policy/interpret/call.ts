@@ -1,6 +1,6 @@
 import type { Below } from "../below.ts";
 import type { Shell } from "./state.ts";
-import type { Effect } from "./unit.ts";
+import type { Effect, Unknown } from "./unit.ts";
 
 /** The circumstances in which one command runs. */
 export interface Call {
@@ -42,7 +42,7 @@ export interface Runner {
   /** Records a program that runs, without following it. */
   note(argv: readonly string[], call: Call, passive?: boolean): void;
   touch(op: Effect["op"], path: string, call: Call, how?: Partial<Effect>): void;
-  doubt(reason: string, text: string, call: Call): void;
+  doubt(reason: string, text: string, call: Call, unknown?: Unknown): void;
   /** Records text that bash may evaluate a second time. */
   reevaluate(text: string, call: Call): void;
   /** The content of a file, if it is known. */

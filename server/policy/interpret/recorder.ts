@@ -2,7 +2,7 @@ import { asOneWord, isWild, show } from "../holes.ts";
 import type { Call } from "./call.ts";
 import { baseName, type Read, readCommand } from "../programs/grammar.ts";
 import { absolutePath, walkedPath } from "./state.ts";
-import type { CommandAnalysis, Effect, Suspect, Unit } from "./unit.ts";
+import type { CommandAnalysis, Effect, Suspect, Unit, Unknown } from "./unit.ts";
 
 /** Bounds of one analysis; beyond them a person decides. */
 export const RUN_LIMITS = {
@@ -119,9 +119,9 @@ export class Recorder {
   }
 
   /** Records a reason to ask a person, once. */
-  doubt(reason: string, text: string, call: Call): void {
+  doubt(reason: string, text: string, call: Call, unknown?: Unknown): void {
     const counts = !call.supposed || call.guessed === "words";
-    if (counts && !call.task) this.#doubt(reason, text);
+    if (counts && !call.task) this.#doubt(reason, text, unknown);
   }
 
   /** Records that a bound ends the analysis of this part, once. */
@@ -134,8 +134,8 @@ export class Recorder {
     this.#doubt(reason, text);
   }
 
-  #doubt(reason: string, text: string): void {
-    if (this.#isNew(`doubt ${reason} ${text}`)) this.found.doubts.push({ reason, text });
+  #doubt(reason: string, text: string, unknown?: Unknown): void {
+    if (this.#isNew(`doubt ${reason} ${text}`)) this.found.doubts.push({ reason, unknown, text });
   }
 
   /** Records a text that a program may run. */
@@ -242,6 +242,7 @@ function effectOn(
     guessed: how.guessed,
     unexplained: how.unexplained,
     undescribed: how.undescribed,
+    brings: how.brings,
     reveals: how.reveals,
     below,
     tracked,
@@ -260,6 +261,7 @@ function keyOf(effect: Effect): string {
   if (effect.guessed) key += "g";
   if (effect.unexplained) key += "x";
   if (effect.undescribed) key += "d";
+  if (effect.brings) key += "b";
   if (reveals) key += reveals;
   if (holds) key += `-${holds.as}`;
   // The path comes last, so that no name can look like the rest.

@@ -16,7 +16,7 @@ import { isDescribed, isKnown } from "../programs/described.ts";
 import { ROWS } from "../programs/rows.ts";
 import { FOLLOWED, SPECIALS } from "../programs/specials.ts";
 import { noteSuspects } from "./suspects.ts";
-import type { Effect } from "./unit.ts";
+import type { Effect, Unknown } from "./unit.ts";
 import { supposeAny } from "./unknown.ts";
 import { runWrapper, WRAPPERS } from "../programs/wrappers.ts";
 
@@ -42,7 +42,7 @@ export class TableRunner implements Runner {
     this.recorder.code(source, call);
     if (isWild(source) || /[\uFDD4-\uFDD6]/.test(source)) {
       this.recorder.unresolved(source, call);
-      this.doubt("part of the code that runs is unknown", show(source).slice(0, 200), call);
+      this.doubt("part of the code that runs is unknown", show(source).slice(0, 200), call, "code");
     }
     const refused = refuseCode(source);
     if (refused) {
@@ -185,8 +185,8 @@ export class TableRunner implements Runner {
     this.recorder.touch(op, path, call, how);
   }
 
-  doubt(reason: string, text: string, call: Call): void {
-    this.recorder.doubt(reason, text, call);
+  doubt(reason: string, text: string, call: Call, unknown?: Unknown): void {
+    this.recorder.doubt(reason, text, call, unknown);
   }
 
   reevaluate(text: string, call: Call): void {

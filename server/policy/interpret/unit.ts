@@ -40,6 +40,8 @@ export interface Effect {
   unexplained?: boolean;
   /** No table describes the program, so it may write outside the project. */
   undescribed?: boolean;
+  /** A folder may come here with everything in it. */
+  brings?: boolean;
   /** The program only tells that the file exists, or how large it is. */
   reveals?: "names" | "sizes";
   /** Which of the files below the path's folder the program reads. */
@@ -85,9 +87,17 @@ export interface Code {
   folder: string;
 }
 
+/**
+ * What gate does not know: which files the command writes, which a sandbox holds, or which code it
+ * runs, which a sandbox holds unless a rule may forbid it.
+ */
+export type Unknown = "files" | "code";
+
 /** A reason to ask a person although no rule matches. */
 export interface Doubt {
   reason: string;
+  /** Absent if it is about more, such as a text that hides what it means or runs later. */
+  unknown?: Unknown;
   /** The part of the command, so that a person finds it. */
   text: string;
 }

@@ -44,12 +44,12 @@ function followAwk(program: string, call: Call, run: Runner): void {
     return;
   }
   if (isWild(program)) {
-    run.doubt("part of the awk program is unknown", show(program), call);
+    run.doubt("part of the awk program is unknown", show(program), call, "code");
     return;
   }
   const tokens = readAwk(program);
   if (tokens === null) {
-    run.doubt("gate cannot read this awk program", show(program), call);
+    run.doubt("gate cannot read this awk program", show(program), call, "code");
     return;
   }
   const bare = joinLines(tokens.map(({ kind, text }) => kind === "regex" ? "//" : text).join(""));

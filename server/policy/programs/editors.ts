@@ -32,9 +32,9 @@ function followSed(script: string, call: Call, run: Runner): void {
   }
   const commands = readSed(script);
   if (commands === null) {
-    if (isStatic(script)) run.doubt("gate cannot read this sed script", script, call);
+    if (isStatic(script)) run.doubt("gate cannot read this sed script", script, call, "code");
     else if (isWild(script) && /\b[we]\b|^e|[;{}]|^[\uFDD0\uFDD1]+$/.test(script)) {
-      run.doubt("part of the sed script is unknown", show(script), call);
+      run.doubt("part of the sed script is unknown", show(script), call, "code");
     }
     return;
   }
@@ -57,7 +57,7 @@ export const runApplyPatch: Handler = (argv, call, run) => {
   const patch = [...argv.slice(1), call.stdin].join("\n");
   const marks = isWild(patch) ? null : patchMarks(patch);
   if (marks === null) {
-    run.doubt("the patch may change any file", show(patch).slice(0, 80), call);
+    run.doubt("the patch may change any file", show(patch).slice(0, 80), call, "files");
     run.touch("write", ANY, call);
   }
   for (const { kind, path } of marks ?? []) {

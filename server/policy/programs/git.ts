@@ -325,7 +325,9 @@ const PATCH = spec("-p= -C= --directory= --include= --exclude= --whitespace= --p
 /** `git apply` and `git am`, which change the files that their patches name. */
 function runPatch(parsed: Parsed, call: Call, run: Runner): void {
   if (has(parsed, "check", "stat", "numstat", "summary") && !has(parsed, "apply")) return;
-  if (has(parsed, "unsafe-paths")) run.doubt("the patch may change any file", call.text, call);
+  if (has(parsed, "unsafe-paths")) {
+    run.doubt("the patch may change any file", call.text, call, "files");
+  }
   const folders = valuesOf(parsed, "directory");
   for (const path of parsed.operands.length > 0 ? parsed.operands : [null]) {
     touchPatch(path, call, run, folders);

@@ -35,6 +35,20 @@ export function discardsWork({ argv, read }: Unit, cwd: string, list?: ListFolde
       return /^(remove|prune|move)$/.test(next);
     case "reflog":
       return /^(expire|delete|drop)$/.test(next);
+    case "checkout-index":
+    case "mv":
+      return has(read, "force") || raw("-f") || read.wild;
+    case "read-tree":
+      return raw("--reset", "-u", "--empty") || read.wild;
+    case "apply":
+      return has(read, "reverse") || raw("-R", "--reverse");
+    case "merge":
+    case "rebase":
+    case "cherry-pick":
+    case "revert":
+    case "am":
+      return raw("--abort", "--skip", "--quit");
+    case "fast-import":
     case "update-ref":
     case "filter-branch":
     case "filter-repo":

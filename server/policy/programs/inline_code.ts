@@ -66,6 +66,7 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
     name === "m" || name === "version" || name === "V"
   );
   if (module) {
+    if (language.modules) noteModule(parsed, call, run);
     const isCode = valuesOf(parsed, "m").some((name) => language.modules?.test(name));
     if (isCode) { for (const code of parsed.operands) searchCode(code, language, call, run); }
     if (valuesOf(parsed, "m").some((name) => language.folders?.test(name))) {
@@ -79,7 +80,7 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
     run.note(["code", text], { ...call, supposed: true }, true);
     searchCode(text, language, call, run);
   } else if (file !== undefined) {
-    if (isWild(file)) run.doubt("the file that runs is unknown", show(file), call);
+    if (isWild(file)) run.doubt("the file that runs is unknown", show(file), call, "code");
     run.touch("read", file, call, { implied: true });
     if (language.starts) {
       const program = file.includes("/") ? file : `./${file}`;
@@ -88,6 +89,15 @@ function runOperand(parsed: Parsed, language: Language, call: Call, run: Runner)
     supposeCode(parsed.operands.slice(1), language, call, run);
   }
   return ANY;
+}
+
+/** `python3 -m pip install x` is what `pip install x` is, so rules about that program match too. */
+function noteModule(parsed: Parsed, call: Call, run: Runner): void {
+  for (const name of valuesOf(parsed, "m")) {
+    for (const program of new Set([name, name.replaceAll("_", "-")])) {
+      run.note([program, ...parsed.operands], call, true);
+    }
+  }
 }
 
 const WHOLE = { ...EVERYTHING, links: true };
@@ -166,14 +176,14 @@ const STRINGS =
 export function searchCode(code: string, language: Language, call: Call, run: Runner): void {
   if (code === "") return;
   if (isWild(code)) {
-    run.doubt("part of the code that runs is unknown", show(code).slice(0, 200), call);
+    run.doubt("part of the code that runs is unknown", show(code).slice(0, 200), call, "code");
   }
   noteFiles(code, call, run);
   const supposed = { ...call, supposed: true, stdin: "", shell: call.shell.fork() };
   if (language.shell_like) run.code(code, supposed);
   for (const [, line] of language.escape ? code.matchAll(language.escape) : []) {
     run.code(line ?? "", supposed);
-    run.doubt("the inline code runs a shell command", show(code).slice(0, 200), call);
+    run.doubt("the inline code runs a shell command", show(code).slice(0, 200), call, "code");
   }
   if (!language.runs.test(code) && !language.hides.test(code)) return;
   const strings = [...code.matchAll(STRINGS)].map((one) =>
@@ -184,7 +194,7 @@ export function searchCode(code: string, language: Language, call: Call, run: Ru
   for (let at = 0; at < Math.min(strings.length, 40); at++) {
     if (/^[\w./-]+$/.test(strings[at]!)) run.command(strings.slice(at, at + 12), supposed);
   }
-  run.doubt("the inline code runs programs", show(code).slice(0, 200), call);
+  run.doubt("the inline code runs programs", show(code).slice(0, 200), call, "code");
 }
 
 const WRITES =
@@ -212,6 +222,6 @@ function noteFiles(code: string, call: Call, run: Runner): void {
     run.touch("delete", path!, call);
   }
   if (!named && CHANGES.test(code)) {
-    run.doubt("the inline code changes files", show(code).slice(0, 200), call);
+    run.doubt("the inline code changes files", show(code).slice(0, 200), call, "code");
   }
 }

@@ -1,5 +1,7 @@
 import { isStatic } from "../holes.ts";
 import { baseName } from "./grammar.ts";
+import { readOptions } from "./options.ts";
+import { ROWS } from "./rows.ts";
 
 /**
  * A need of a program that a sandbox may not meet: to get something from another machine,
@@ -25,7 +27,9 @@ const SENDS = setOf(
     "mail mailx mutt sendmail swaks gh glab hub aws gcloud gsutil bq az doctl linode-cli heroku " +
     "vercel netlify flyctl fly firebase wrangler supabase railway render ngrok cloudflared helm " +
     "helmfile argocd flux skaffold stern k9s ansible ansible-playbook ansible-galaxy rclone s3cmd " +
-    "mc psql pg_dump pg_restore createdb dropdb mysql mysqldump mysqladmin mongosh mongo mongodump " +
+    "mc eksctl hcloud rabbitmqadmin rabbitmqctl kafka-topics kafka-topics.sh etcdctl influx " +
+    "clickhouse-client eas semantic-release sentry-cli op doppler " +
+    "psql pg_dump pg_restore createdb dropdb mysql mysqldump mysqladmin mongosh mongo mongodump " +
     "mongorestore redis-cli cqlsh consul nomad vault claude codex gemini cursor-agent aider " +
     "opencode goose amp auggie qwen copilot crush droid twine snyk skopeo ssh-copy-id",
 );
@@ -39,6 +43,11 @@ const CONTAINERS = setOf(
 /** Whether a program takes files of this machine somewhere else, whatever its subcommand. */
 export function sendsFiles(name: string): boolean {
   return SENDS.has(name) || CONTAINERS.has(name);
+}
+
+/** Whether the program's first word is always a subcommand, and so no file. */
+export function takesSubcommand(name: string): boolean {
+  return CONTAINERS.has(name);
 }
 
 /** Programs that talk to a service of the machine, or that install something on it. */
@@ -142,6 +151,11 @@ const SENDING: Record<string, ReadonlySet<string>> = {
   liquibase: ANY_WORD,
   dbmate: ANY_WORD,
   alembic: setOf("upgrade downgrade stamp"),
+  diesel: setOf("database migration setup"),
+  sqlx: setOf("database migrate"),
+  vsce: setOf("publish unpublish login"),
+  goreleaser: setOf("release publish continue"),
+  openssl: setOf("s_client"),
 };
 
 /** Other names of programs in the tables. */
@@ -155,8 +169,21 @@ const ALIASES: Record<string, string> = {
   sls: "serverless",
 };
 
-/** Words with which a program only prints something about itself. */
-const ONLY_TELLS = /^(--help|-h|--version|-V|help|version|completion)$/;
+/** Options and subcommands with which a program only prints something about itself. */
+const TELLING_OPTION = /^(--help|-h|--version|-V)$/;
+const TELLING_WORD = /^(help|version|completion)$/;
+
+/** Programs without subcommands: their words are hosts, databases or commands for another machine. */
+const CONNECTS = setOf(
+  "nc ncat netcat socat telnet ftp lftp tftp ssh scp sftp autossh mosh sshfs nmap masscan tcpdump " +
+    "mail mailx mutt sendmail swaks ssh-copy-id psql pg_dump pg_restore createdb dropdb mysql " +
+    "mysqldump mysqladmin mongosh mongo mongodump mongorestore redis-cli cqlsh clickhouse-client " +
+    "at batch pdsh pssh clush wall write",
+);
+
+/** Programs with subcommands whose further words are another program's. */
+const RUNNERS = new Set([...CONTAINERS, ..."heroku fly flyctl railway".split(" ")]);
+const RUNS_INSIDE = /^(exec|run|ssh|shell|debug|rsh|attach|start|create|console)$/;
 
 /** Programs whose words are text or names of files, so an address in them connects to nothing. */
 const TALKS = setOf(
@@ -181,7 +208,7 @@ export function needOf(argv: readonly string[]): Need | null {
   // A job is a process of this command.
   if (name === "kill" && args.length > 0 && args.every((word) => JOB.test(word))) return null;
   if (PROCESSES.has(name)) return { kind: "processes", about: name, hosts: [] };
-  if (args.some((word) => ONLY_TELLS.test(word))) return null;
+  if (onlyTells(name, args)) return null;
   const module = moduleOf(name, args);
   if (module !== null) return needOf(module);
   if (SENDS.has(name)) return { kind: "send", about: name, hosts: [] };
@@ -189,11 +216,7 @@ export function needOf(argv: readonly string[]): Need | null {
   const hosts = args.flatMap((word) => hostOf(word) ?? []);
   if (FETCHES.has(name)) {
     const kind = args.some((word) => UPLOADS.test(word)) ? "send" : "fetch";
-    const named = hosts.length > 0
-      ? hosts
-      : args.filter((word) => /^[\w.-]+(:\d+)?(\/|$)/.test(word))
-        .map((word) => word.split(/[:/]/)[0]!);
-    return { kind, about: name, hosts: args.every(isStatic) ? named : [] };
+    return { kind, about: name, hosts: args.every(isStatic) ? hostsOf(name, args) : [] };
   }
   const task = RUNS_TASKS.test(name) ? args.find((word) => DATABASE.test(word)) : undefined;
   if (task !== undefined) return { kind: "send", about: `${name} ${task}`, hosts };
@@ -216,9 +239,38 @@ export function isTalking(program: string, args: readonly string[]): boolean {
     (name === "git" && GIT_TALKS.test(subcommandsOf(name, args).at(-1) ?? ""));
 }
 
+/**
+ * Whether the program only prints something about itself. Elsewhere among its words the same word is
+ * a host, a name or another program's option: `redis-cli -h db flushall`, `ssh db rm x --help`.
+ */
+function onlyTells(name: string, args: readonly string[]): boolean {
+  const first = args[0] ?? "";
+  if (args.length === 1 && TELLING_OPTION.test(first)) return true;
+  if (CONNECTS.has(name)) return false;
+  if (/^--(help|version)$/.test(first)) return true;
+  if (FETCHES.has(name)) return false;
+  if (TELLING_WORD.test(first)) return true;
+  const [last = "", ...before] = args.toReversed();
+  if (!/^(--help|-h)$/.test(last) && !(name === "aws" && last === "help")) return false;
+  return before.every((word) => /^[a-z][\w:.-]*$/.test(word)) &&
+    (before.length === 1 || !RUNNERS.has(name) || !before.some((word) => RUNS_INSIDE.test(word)));
+}
+
+/** The hosts that a program which fetches names in its operands. */
+function hostsOf(name: string, args: readonly string[]): string[] {
+  const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
+  const operands = row
+    ? readOptions(args, row.grammar).operands
+    : args.filter((word) => !word.startsWith("-"));
+  return operands.flatMap((word) => {
+    if (/^[\w.-]+(:\d+)?([/?]|$)/.test(word)) return word.split(/[:/?]/)[0]!;
+    return hostOf(word) ?? [];
+  });
+}
+
 /** Tasks of frameworks that change or empty a database. */
 const DATABASE =
-  /^(db:(?!version|migrate:status)|migrate$|migrate:(fresh|refresh|reset|rollback)$|flush$|reset_db$|loaddata$)/;
+  /^(db:(?!version|migrate:status)|ecto\.(?!gen|dump|migrations$)|migrate$|migrate:(fresh|refresh|reset|rollback)$|flush$|reset_db$|loaddata$)/;
 const RUNS_TASKS = /^(rails|rake|bundle|php|artisan|mix|manage\.py|django-admin|python[\d.]*)$/;
 
 /** Whether a host is this machine itself. */

@@ -42,7 +42,7 @@ export function touchPatch(
     const holds = { as: "patch", program: "", starts } as const;
     run.touch("read", file, call, { implied: true, holds });
   } else if (isWild(text ?? "")) {
-    run.doubt("the patch may change any file", call.text, call);
+    run.doubt("the patch may change any file", call.text, call, "files");
   } else {
     for (const name of filesOfPatch(text ?? "")) {
       for (const start of starts) {

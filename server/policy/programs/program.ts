@@ -6,7 +6,7 @@ import { isInterpreter } from "./languages.ts";
 import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
 import { isArgumentFile, touchArguments, touchListed, touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { sendsFiles } from "./needs.ts";
+import { sendsFiles, takesSubcommand } from "./needs.ts";
 import { copyReach, grepReach, touchBelow, touchFolders } from "./recursion.ts";
 import { type Row, row } from "./record.ts";
 import { ROWS } from "./rows.ts";
@@ -35,7 +35,10 @@ export function runProgram(
     if (printed !== null) return printed;
   }
   const row = Object.hasOwn(ROWS, name) ? ROWS[name]! : null;
-  if (!described || (sendsFiles(name) && !row?.below)) touchFolders(argv.slice(1), call, run);
+  if (!described || (sendsFiles(name) && !row?.below)) {
+    const from = described && takesSubcommand(name) && /^[a-z-]+$/.test(argv[1] ?? "") ? 2 : 1;
+    touchFolders(argv.slice(from), call, run);
+  }
   touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row, described);
   if (isInterpreter(name)) return runInterpreter(argv, call, run);
   touchOutputs(name, argv, call, run, row?.grammar);
@@ -65,6 +68,9 @@ export function runRow(row: Row, argv: readonly string[], call: Call, run: Runne
     if (has(parsed, option)) run.touch("write", place, call);
   }
   if (row.keeps) keepInput(parsed, call);
+  if (/(^|\/)(g?install|rsync)$/.test(argv[0]!)) {
+    for (const mode of valuesOf(parsed, "mode", "chmod")) noteMode(mode, call, run);
+  }
   noteDownloads(parsed, argv[0]!, call, run);
   for (const path of valuesOf(parsed, ...row.reads)) {
     if (path !== "-") run.touch("read", row.globs ? globbed(path) : path, call);
@@ -146,9 +152,8 @@ function noteDownloads(parsed: Parsed, program: string, call: Call, run: Runner)
 const AS_OWNER = /^0*[2-7]\d{3}$|[+=][^,]*s/;
 
 /** Other users run a file with such a mode as its owner, whoever wrote it. */
-function noteMode(parsed: Parsed, call: Call, run: Runner): void {
-  const mode = parsed.operands[0] ?? "";
-  if (has(parsed, "reference") || isWild(mode) || AS_OWNER.test(mode)) {
+function noteMode(mode: string, call: Call, run: Runner): void {
+  if (isWild(mode) || AS_OWNER.test(mode)) {
     run.doubt("others may run the file as its owner then", call.text, call);
   }
 }
@@ -187,7 +192,9 @@ function touchOperands(
       return all(changes ? "write" : "read", [...files, ...folder]);
     }
     case "mode":
-      if (program === "chmod") noteMode(parsed, call, run);
+      if (program.endsWith("chmod")) {
+        noteMode(has(parsed, "reference") ? ANY : parsed.operands[0] ?? "", call, run);
+      }
       return all("write", has(parsed, "reference") ? operands : operands.slice(1));
     case "copy":
     case "move":
@@ -227,17 +234,18 @@ function touchCopies(
   for (const path of sources) {
     if (GATE.test(path)) run.doubt("this gives the gate's program another name", path, call);
   }
-  run.touch("write", target, call);
+  const brings = how !== "copy" || below !== null;
+  run.touch("write", target, call, { brings });
   for (const path of sources) {
     const name = path.replace(/\/+$/, "").split("/").at(-1)!;
-    const below = name === "" || name === "." || name === ".."
+    const inside = name === "" || name === "." || name === ".."
       ? null
       : `${target.replace(/\/+$/, "")}/${name}`;
-    if (below !== null) run.touch("write", below, call, { implied: true });
-    noteCopies(path, below === null ? [target] : [target, below], call);
+    if (inside !== null) run.touch("write", inside, call, { implied: true, brings });
+    noteCopies(path, inside === null ? [target] : [target, inside], call);
     keepCopy(
       run.content(path, call) ?? foreign(path, call),
-      below === null ? [target] : [target, below],
+      inside === null ? [target] : [target, inside],
       call,
     );
   }

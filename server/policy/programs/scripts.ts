@@ -10,7 +10,7 @@ export function runFile(
   positional: readonly string[] = [],
 ): string {
   if (isWild(path)) {
-    run.doubt("the file that runs is unknown", path, call);
+    run.doubt("the file that runs is unknown", path, call, "code");
     return ANY;
   }
   // Without a slash, shells look for it among the programs in PATH as well.
@@ -18,7 +18,7 @@ export function runFile(
   const text = run.content(path, call);
   if (text !== null) return run.code(text, call);
   if (path.startsWith("/dev/") || path.startsWith("/proc/")) {
-    run.doubt("the code that runs from this file is unknown", path, call);
+    run.doubt("the code that runs from this file is unknown", path, call, "code");
   }
   run.touch("read", path, call);
   return ANY;

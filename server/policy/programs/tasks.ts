@@ -91,7 +91,7 @@ function afterDashes(words: string[]): string[] {
 
 function runTask(name: string, args: string[], call: Call, run: Runner): string {
   if (isWild(name)) {
-    run.doubt("the task that runs is unknown", show(name), call);
+    run.doubt("the task that runs is unknown", show(name), call, "code");
     return ANY;
   }
   for (const part of [`pre${name}`, name, `post${name}`]) {
@@ -130,7 +130,7 @@ export const runMake: Handler = (argv, call, run) => {
 
 function readMakefile(text: string, call: Call, run: Runner): void {
   if (isWild(text)) {
-    run.doubt("part of the makefile is unknown", show(text).slice(0, 80), call);
+    run.doubt("part of the makefile is unknown", show(text).slice(0, 80), call, "code");
   }
   for (const line of text.split("\n")) {
     const recipe = /^\t[@+-]*(.*)$/.exec(line)?.[1] ?? /^[^\t#=]*:[^=;]*;(.*)$/.exec(line)?.[1];

@@ -19,6 +19,21 @@ test.each([
   [["session", "show", "none"], "it has none with this id", "gate session list"],
   [["notify", "test"], "no receiver is configured", "gate notify add --help"],
   [["notify", "test", "none"], "there is none", "gate notify list"],
+  [
+    ["audit", "verify", "none.html"],
+    "it does not exist",
+    "gate audit export --bundle FILE --project <id>",
+  ],
+  [
+    ["hub", "join"],
+    'the accepted global config names no server: it has no "storage": {"url": …}',
+    "gate global-config edit",
+  ],
+  [
+    ["gc"],
+    "no retention is in force, so contents are kept for ever",
+    "set retention.days in the global config, and accept it (gate config accept)",
+  ],
 ])(
   "gate %j names the cause, and the next command on a line of its own",
   async (args, why, next) => {

@@ -68,6 +68,15 @@ describe("policy test", () => {
     expect(plain.stdout).toContain(`ask: No rule matches "${join(cwd, "plain")}"`);
   });
 
+  test.each(["test", "explain"])("%s without a question names itself", async (name) => {
+    expect(await gated.terminal.run(["policy", name])).toEqual({
+      code: 64,
+      stdout: "",
+      stderr: `gate: Cannot ${name} the policy: no command or path is given; use --command or ` +
+        `--path\n  try: gate policy ${name} --command 'rm -rf build'\n`,
+    });
+  });
+
   test("explain names no allowed rule for what is denied", async () => {
     const { stdout } = await gated.terminal.run(
       ["policy", "explain", "--command", "ls && cat .env && git push --force"],

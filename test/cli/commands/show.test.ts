@@ -88,7 +88,7 @@ test("a beginning of several ids names their actions, and how many more there ar
   const shared = held[0]!.id.slice(0, 4);
   const { code, stderr } = await gated.terminal.run(["show", shared]);
   expect(code).toBe(1);
-  expect(stderr).toContain(`${held.length} ids begin with it:\n`);
+  expect(stderr).toContain(`${held.length} ids of held actions begin with it:\n`);
   expect(stderr).toMatch(/\n│ {3}[\da-f-]{36} {2}write_file many\/6\.txt\n/);
   expect(stderr).toContain(`│   and ${held.length - 5} more\n`);
 });
@@ -101,6 +101,14 @@ test("show says whether a command can be rolled back, and which parts cannot", a
   const part = await gated.submit("run_command", { command: "rm gone.txt; make" });
   expect((await gated.good("show", part.id)).stdout)
     .toMatch(/reversible +partly: The other effects of "make" are unknown/);
+});
+
+test("a command that no agent has run yet is not rolled back, and the reason is plain", async () => {
+  const { id } = await gated.submit("run_command", { command: "make later" });
+  await gated.good("approve", id);
+  const { code, stderr } = await gated.terminal.run(["rollback", id]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`Cannot roll back action "${id}": it was not executed\n  try: `);
 });
 
 describe("the programs of a held command", () => {

@@ -28,6 +28,19 @@ async function hook(command: string) {
   return await (await fetch(`${url}/api/hooks/claude-code?wait_ms=0`, post)).json();
 }
 
+test("the status names a session once that is blocked twice for the same reason", async () => {
+  expect(await hook("ls")).toEqual({});
+  const config = join(gated.folder, "gate.config.json");
+  const text = readFileSync(config, "utf8");
+  for (const change of ["\n", "\n\n"]) {
+    writeFileSync(config, text + change);
+    expect(JSON.stringify(await hook("ls"))).toContain("Blocked by gate");
+  }
+  const blocks = await gated.json("session", "blocks", "--json");
+  expect(blocks.length).toBeGreaterThan(1);
+  expect((await gated.good("status")).stdout.match(/is blocked/g)).toHaveLength(1);
+});
+
 test("a lost state of the guarded files is told, and only the passphrase lifts its block", async () => {
   expect(await hook("ls")).toEqual({});
   await gated.good("daemon", "stop");

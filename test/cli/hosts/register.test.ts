@@ -148,6 +148,19 @@ describe("a file that another program changes at the same time", () => {
   });
 });
 
+test("a folder of backups that cannot be made is told in words", async () => {
+  stage = await createHostStage("gemini-cli");
+  write(stage, sample(stage, { other: { command: "x" } }));
+  mkdirSync(join(stage.folder, ".gate"), { mode: 0o700 });
+  writeFileSync(join(stage.folder, ".gate", "backups"), "");
+  const { code, stderr } = await stage.run(["global-setup", "--host", "gemini-cli"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^gate: Cannot use ".+backups.*": (it already exists|a part of its path)/m,
+  );
+  expect(stderr).not.toMatch(/E[A-Z]{4,}/);
+});
+
 test("backups made at the same moment have different names", () => {
   write(stage, "{}");
   const backups = { home: join(stage.folder, ".gate"), label: "x" };

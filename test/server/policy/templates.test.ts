@@ -303,6 +303,93 @@ describe("a question about a file", () => {
   });
 });
 
+test.each([
+  ...["npm publish", "npm unpublish x --force", "cargo publish", "python3 -m twine upload dist/x"],
+  ...[
+    "gh repo delete me/x --yes",
+    "gh api -X DELETE repos/me/x",
+    "docker push me/x",
+    "gem push x.gem",
+  ],
+  ...["terraform destroy -auto-approve", "kubectl delete ns prod", "aws s3 rb s3://b --force"],
+  ...[
+    "aws ec2 terminate-instances --instance-ids i-1",
+    "gcloud projects delete p",
+    "helm uninstall x",
+  ],
+  ...[
+    "dropdb prod",
+    "psql -c 'DROP TABLE users'",
+    "redis-cli flushall",
+    "npx prisma migrate reset",
+  ],
+  ...["docker volume rm data", "docker compose down -v", "mongosh --eval 'db.dropDatabase()'"],
+  ...["git stash drop", "git stash clear", "git restore .", "git checkout .", "git gc --prune=now"],
+  ...["git reflog expire --expire=now --all", "su - root -c id", "pkexec id", "vault kv get x"],
+  ...["aws secretsmanager get-secret-value --secret-id x", "kubectl get secrets -A -o yaml"],
+])("the permissive template asks about %j", (command) => {
+  expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("ask");
+});
+
+test.each([
+  ...["npm test", "npm run publish-docs", "cargo build", "gh pr view 3", "gh api repos/a/b/pulls"],
+  ...["terraform plan", "kubectl get pods", "aws s3 ls", "gcloud projects list", "helm list"],
+  ...["psql -c 'select 1'", "redis-cli ping", "npx prisma generate", "docker compose down"],
+  ...["git stash", "git stash pop", "git checkout main", "git branch -D x", "docker volume ls"],
+])("the permissive template allows %j", (command) => {
+  expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("allow");
+});
+
+test.each(["git branch -v x", "git branch -v x HEAD~1", "git branch -vv x"])(
+  "%j makes a branch, so a rule about its option does not allow it",
+  (command) => {
+    expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("ask");
+  },
+);
+
+test.each([
+  "git branch -v",
+  "git branch -v --no-abbrev",
+  "git branch -v --list x",
+  "git branch -a",
+])(
+  "%j only shows branches",
+  (command) => {
+    expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("allow");
+  },
+);
+
+test.each([
+  ...["mv docs/x src/.hg", "mv docs/x src/.HG", "ln -s ../x src/.hg", "mv docs/x src/.jj/repo"],
+  ...["mv docs/x src/.config", "cp -r docs/x src/.jj"],
+])("%j brings files that a person must approve, by their folder", (command) => {
+  const { effect, reason } = evaluateCommand(command, policies.balanced!).decision;
+  expect(effect).toBe("ask");
+  expect(reason).toContain("may hold protected files");
+});
+
+test.each(["mv docs/x src/hg", "mv docs/x src/.config/app", "cp docs/x src/.hg", "mkdir src/.hg"])(
+  "%j brings none",
+  (command) => {
+    expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("allow");
+  },
+);
+
+test.each([
+  ...["CDPATH=~; cd .aws && cat credentials", "CDPATH=$HOME cd .aws; cat credentials"],
+  ...[
+    "export CDPATH=/x:..:/home/user; cd .aws; cat credentials",
+    "cdpath=(~); cd .aws; cat credentials",
+  ],
+])("with CDPATH a folder may be elsewhere: %j", (command) => {
+  expect(evaluateCommand(command, policies.permissive!).decision.effect).not.toBe("allow");
+});
+
+test("CDPATH changes no path that says where it is", () => {
+  const command = "CDPATH=~; cd ./.aws && cat credentials";
+  expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("allow");
+});
+
 test.each(["auditctl -D", "setenforce 0", "apparmor_parser -R /etc/x", "aa-teardown"])(
   "the permissive template asks about %j",
   (command) => {

@@ -485,3 +485,42 @@ test.each(PATTERNS)(
     expect(wrong).toEqual([]);
   },
 );
+
+/** The command, with an untracked key that no list of ignored files names. */
+const ADDING: [command: string, effect: "allow" | "ask" | "deny"][] = [
+  ["git add . && git diff --cached", "ask"],
+  ["git add -A; git commit -qm x; git show", "ask"],
+  ["git add -N docs && git diff", "ask"],
+  ["git stage docs/k.pem && git diff --staged", "deny"],
+  ["cd docs && git add . && git diff --cached", "ask"],
+  ["git -C docs add . && git diff --cached", "ask"],
+  ["git stash -u && git stash show -p --include-untracked", "ask"],
+  ["git add -f src && git diff --cached", "ask"],
+  ["git add src && git diff --cached", "allow"],
+  ["git add -u && git diff --cached", "allow"],
+  ["git add -n . && git diff --cached", "allow"],
+  ["git add . && git status --short", "allow"],
+  ["git add . && git diff --cached --stat", "allow"],
+];
+
+test("a text that adds files and shows them is held for a forbidden file that it may add", async () => {
+  const blockedPaths = [".env", "*.pem"];
+  const files = { "README.md": "TOP\n", "src/a.ts": "TOP\n", ".gitignore": ".env\n" };
+  const gate = await createTestGate({ policies: { defaultEffect: "allow", blockedPaths }, files });
+  git(gate.root, "init", "-q");
+  git(gate.root, "add", ".");
+  git(gate.root, "commit", "-qm", "first");
+  gate.write("docs/k.pem", SECRET);
+  gate.write("src/.env", SECRET);
+  const wrong: unknown[] = [];
+  for (const [command, effect] of ADDING) {
+    const body = { command, action: "command" };
+    const answer = await gate.request("POST", "/api/policy/test", body, "agent");
+    const decision = await answer.json();
+    if (decision.effect !== effect) wrong.push([command, decision.effect, decision.reason]);
+    if (effect === "ask") {
+      expect(decision.reason).toMatch(/may take in "[\w./]+", and git may show/);
+    }
+  }
+  expect(wrong).toEqual([]);
+});

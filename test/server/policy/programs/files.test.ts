@@ -6,6 +6,8 @@ testFamily({
     "cp a .env",
     "cp -t . ../x/.env",
     "install -m 600 a .env",
+    "install -m 4755 a b",
+    "install -m u+s a b",
     "install --strip-program='git push --force' a b",
     "mv .env a",
     "ln -s .env a",
@@ -25,7 +27,16 @@ testFamily({
     "dd if=.env of=a",
   ],
   free: [
-    ...["cp a b", "mv a b", "rm a", "touch -r a b", "mkdir -p a/b", "chmod +x a", "tee a b"],
+    ...[
+      "install -m 755 a b",
+      "cp a b",
+      "mv a b",
+      "rm a",
+      "touch -r a b",
+      "mkdir -p a/b",
+      "chmod +x a",
+      "tee a b",
+    ],
     ...["touch -t 202001010000 a", "fdisk -l /srv/disk.img", "parted --list /srv/disk.img"],
   ],
 });
