@@ -70,7 +70,7 @@ export function withProof(
     const asked = await challengesIn(answer);
     if (!asked) return answer;
     const proofs = await sign(asked);
-    if (areOpen(asked)) return await sendProved(proofs);
+    if (areOpen(asked.challenges)) return await sendProved(proofs);
     // The person took longer than the challenge lives. The key is unlocked now, so the next one is
     // signed in time.
     const later = await send(input, init);
@@ -78,12 +78,12 @@ export function withProof(
     if (!next) return later;
     return await sendProved(await sign(next));
 
-    async function sign(challenges: Challenges): Promise<Proofs> {
+    async function sign({ challenges, isElsewhere }: Asked): Promise<Proofs> {
       // Loaded only here, because most requests need no proof.
       const { checkChallenge } = await import("./proof/check_challenge.ts");
       const request = { method: init?.method ?? "GET", url: String(input), body: init?.body };
       if (!Array.isArray(challenges)) {
-        await checkChallenge(challenges, request);
+        await checkChallenge(challenges, request, { isElsewhere });
         return await prove(challenges);
       }
       const some = challenges.filter((one) => one !== null);
@@ -107,6 +107,12 @@ export function withProof(
   };
 }
 
+interface Asked {
+  challenges: Challenges;
+  /** Whether another machine that shares the ledger asks for the proof. */
+  isElsewhere: boolean;
+}
+
 /** The challenge of one deed, or one for each item of a request, null where none is needed. */
 type Challenges = Challenge | (Challenge | null)[];
 type Proofs = Proof | (Proof | null)[];
@@ -124,11 +130,12 @@ function areOpen(challenges: Challenges): boolean {
 }
 
 /** The challenges of an answer `proof_required`; null for every other answer. */
-async function challengesIn(answer: Response): Promise<Challenges | null> {
+async function challengesIn(answer: Response): Promise<Asked | null> {
   if (answer.status !== 403) return null;
   const problem = await answer.clone().json().catch(() => null) as Problem | null;
   if (problem?.code !== "proof_required") return null;
-  return (problem["challenges"] ?? problem["challenge"] ?? null) as Challenges | null;
+  const challenges = (problem["challenges"] ?? problem["challenge"] ?? null) as Challenges | null;
+  return challenges && { challenges, isElsewhere: typeof problem["machine"] === "string" };
 }
 
 function encode(proof: Proof): string {

@@ -4,7 +4,7 @@ import { fromBase64Url, sha256Hex, toBase64Url } from "./encoding.ts";
 import { changeAsked } from "./history.ts";
 import { loginAsked } from "./invitation.ts";
 import { NotSigned } from "./not_signed.ts";
-import { CHALLENGE_MS } from "./place_check.ts";
+import { CHALLENGE_MS, SKEW_MS } from "./place_check.ts";
 import type { Challenge, EnrolledKey, ProofVerb } from "./schema.ts";
 
 /** A request that a client sent. */
@@ -183,13 +183,21 @@ export function isSignedDeed(method: string, pathname: string): boolean {
 
 /**
  * Checks that a challenge is about the request that was sent, so that nobody who answers in the
- * daemon's place gets a signature for another proven. @throws NotSigned with the difference
+ * daemon's place gets a signature for another deed. `isElsewhere` is true for the challenge of another
+ * machine that shares the ledger. @throws NotSigned with the difference
  */
-export async function checkChallenge(challenge: Challenge, request: SentRequest): Promise<void> {
-  // A signature for later could be kept and used then.
-  if (Date.parse(challenge.expires_at) > Date.now() + MOST_MS) {
+export async function checkChallenge(
+  challenge: Challenge,
+  request: SentRequest,
+  { isElsewhere = false }: { isElsewhere?: boolean } = {},
+): Promise<void> {
+  // A signature for later could be kept and used then. Another machine has a clock of its own.
+  const most = MOST_MS + (isElsewhere ? SKEW_MS : 0);
+  if (Date.parse(challenge.expires_at) > Date.now() + most) {
     throw refuse(
-      "it expires later than a challenge of gate does, or is of a machine whose clock is ahead",
+      isElsewhere
+        ? "it is of a machine whose clock is more than a day ahead; set the clock there"
+        : "it expires later than a challenge of gate does",
     );
   }
   const { pathname, searchParams } = new URL(request.url);

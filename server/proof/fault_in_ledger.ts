@@ -25,6 +25,7 @@ export async function faultInLedger(
   if (place === null) return "it names an event that is not in this ledger";
   // A rollback of a session consists of many events, and takes its time.
   if (verb === "rollback" && action_id === null) return null;
-  return faultOfTime(challenge, Date.parse(place.latest)) ??
+  const is_shared = ledger.machine !== null;
+  return faultOfTime(challenge, Date.parse(place.latest), { is_shared }) ??
     (place.is_used ? "it was used before" : null);
 }

@@ -24,6 +24,8 @@ export class LedgerProofs {
   readonly #uses = new Map<string, { use: string; at: number }>();
   /** The actions that wait for a decision. */
   readonly #held = new Set<string>();
+  /** Whether several machines have shared the ledger, so that its times are of several clocks. */
+  #isShared = false;
   /** The highest number of an acceptance of each config. */
   readonly #accepted = new Map<string, number>();
 
@@ -37,6 +39,7 @@ export class LedgerProofs {
     const isEnrolled = this.#history.changes.length > 0;
     const isNeeded = this.#history.key !== null && event.actor.kind === "reviewer" &&
       DECISIONS.has(event.type);
+    if (event.type === "machine.joined") this.#isShared = true;
     if (event.type === "action.edited") this.#edit = event;
     if (event.type === "action.approved") this.#approved = event;
     const isGrant = this.#history.key !== null && event.type === "grant.added" &&
@@ -103,7 +106,9 @@ export class LedgerProofs {
     const number = head === null ? this.#heads.newest : this.#heads.numberOf(head)!;
     const latest = Math.max(Date.parse(at), this.#heads.latestAfter(number) ?? -Infinity);
     // A rollback of a session takes its time, event by event.
-    const late = this.#uses.has(nonce) ? null : faultOfTime(challenge, latest);
+    const late = this.#uses.has(nonce)
+      ? null
+      : faultOfTime(challenge, latest, { is_shared: this.#isShared });
     if (late !== null) return late;
     const { config, number: own } = acceptedIn(data);
     const isOutdated = own !== undefined && own <= (this.#accepted.get(config) ?? 0);

@@ -17,7 +17,7 @@ interface Sent {
 }
 
 /** A daemon that wants a proof of every request, and records what came. */
-function strictDaemon(options: { expires?: string[]; action_id?: string } = {}) {
+function strictDaemon(options: { expires?: string[]; action_id?: string; machine?: string } = {}) {
   const sent: Sent[] = [];
   let challenges = 0;
   const fetch = (input: RequestInfo | URL, init: RequestInit = {}) => {
@@ -37,7 +37,11 @@ function strictDaemon(options: { expires?: string[]; action_id?: string } = {}) 
       head: null,
     };
     challenges++;
-    const problem = { status: 403, code: "proof_required", detail: "Cannot approve", challenge };
+    const { machine } = options;
+    const problem = {
+      ...{ status: 403, code: "proof_required", detail: "Cannot approve", challenge },
+      ...machine && { machine },
+    };
     return Promise.resolve(Response.json(problem, { status: 403 }));
   };
   const approve = (prove?: Parameters<typeof withProof>[0], headers = {}) => {
@@ -90,9 +94,24 @@ describe("a client with a prover", () => {
     const { sent, approve } = strictDaemon({ expires: [FAR] });
     const nonces: string[] = [];
     await expect(approve(signing(nonces))).rejects.toThrow(
-      /expires later than a challenge.* or is of a machine whose clock is ahead/,
+      /expires later than a challenge/,
     );
     expect([nonces, sent.length]).toEqual([[], 1]);
+  });
+
+  test("signs the challenge of another machine whose clock is ahead, by a day at most", async () => {
+    const hours = (count: number) => new Date(Date.now() + count * 3_600_000).toISOString();
+    for (const machine of ["laptop", undefined]) {
+      const { approve } = strictDaemon({ expires: [hours(20)], ...machine && { machine } });
+      const nonces: string[] = [];
+      const approved = approve(signing(nonces)).then(() => true, () => false);
+      expect([machine, await approved, nonces.length])
+        .toEqual([machine, machine !== undefined, machine === undefined ? 0 : 1]);
+    }
+    const { approve } = strictDaemon({ expires: [hours(30)], machine: "laptop" });
+    await expect(approve(signing([]))).rejects.toThrow(
+      "it is of a machine whose clock is more than a day ahead; set the clock there",
+    );
   });
 
   test("gives up when the person refuses", async () => {

@@ -113,6 +113,30 @@ test("a rollback, an edit and a remembered approval from another machine need th
   }
 });
 
+test("clocks that are hours apart refuse no decision, and the log verifies", async () => {
+  const { person, first, second } = await stage();
+  const send = sendTo(second);
+  first.clock.advance(3 * 60 * 60_000);
+  const { body: held } = await write(first, "held/a.txt");
+  const edit = `/api/actions/${held.id}/approve-with-edit?project=test`;
+  const edited = await prove(send, person, ["POST", edit, { content: "edited" }]);
+  expect(await edited.json()).toMatchObject({ edited: true, execution: "succeeded" });
+  const rollback = `/api/actions/${held.id}/rollback?project=test`;
+  expect((await prove(send, person, ["POST", rollback])).status).toBe(200);
+
+  // The other machine goes on while a person types the passphrase here.
+  const { body: next } = await write(first, "held/b.txt");
+  const approve = `/api/actions/${next.id}/approve?project=test`;
+  const refused = await (await send("POST", approve, {})).json();
+  await write(first, "meanwhile.txt");
+  const approved = await send("POST", approve, { proof: person.sign(refused.challenge) });
+  expect(approved.status).toBe(200);
+  await vi.waitFor(() => expect(contentOf(first, "held/b.txt")).toBe("held/b.txt"), soon);
+  for (const gate of [first, second]) {
+    expect((await ask(gate, "GET", "/api/audit/verify")).body).toMatchObject({ ok: true });
+  }
+});
+
 test("an approval without a proof, which another program wrote, is not executed", async () => {
   const { first, second } = await stage();
   const { body: held } = await write(first, "held/a.txt");
