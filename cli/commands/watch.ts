@@ -38,7 +38,7 @@ export function createCommand(shell: Io) {
       const { signal } = stop;
       const queue = watchHeld(io, { project: project ?? null, signal, prover, as });
       if (json || !isInteractive(io)) await printEach(io, queue, json ?? false);
-      else await reviewHeld(io, queue);
+      else await reviewHeld(io, queue, signal);
       stop.abort();
       forget();
     });

@@ -62,11 +62,19 @@ const TOO_NEW = "This card has only just appeared. Read it, then press again.";
 
 /**
  * Shows one held action after the other to a person, and does what the keys say, until the person
- * quits or the queue ends.
+ * quits, the queue ends or the signal says so.
  */
-export async function reviewHeld(io: Io, queue: AsyncIterator<Held>): Promise<void> {
+export async function reviewHeld(
+  io: Io,
+  queue: AsyncIterator<Held>,
+  signal: AbortSignal,
+): Promise<void> {
   hideTyping(io);
   const desk = new Desk(io);
+  // A question may stand open when the terminal is closed, and nobody answers it any more.
+  const ended = new Promise<"quit">((resolve) =>
+    signal.addEventListener("abort", () => resolve("quit"), { once: true })
+  );
   try {
     let coming = queue.next();
     let key: Promise<string> | null = null;
@@ -83,7 +91,7 @@ export async function reviewHeld(io: Io, queue: AsyncIterator<Held>): Promise<vo
         continue;
       }
       key = null;
-      if (await desk.press(event.pressed) === "quit") return;
+      if (await Promise.race([desk.press(event.pressed), ended]) === "quit") return;
     }
   } finally {
     desk.close();

@@ -68,6 +68,16 @@ async function quit(): Promise<string> {
 
 const long = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join("\n");
 
+test.each(["SIGHUP", "SIGTERM"] as const)("%s ends it while a question is open", async (signal) => {
+  await hold("one.txt");
+  watch();
+  await shown("Approve this action?");
+  terminal.type("r");
+  await shown("Why? The agent sees the reason.");
+  terminal.signal(signal);
+  expect(await watching).toMatchObject({ code: 0 });
+});
+
 test("the queue, the card and the keys fill the terminal; what was decided is printed at the end", async () => {
   await hold("one.txt");
   await hold("two.txt");
