@@ -37,13 +37,9 @@ export class ConfigChanges {
 
   /** Accepts a changed file. @throws GateError `forbidden`; `conflict` when it has changed again */
   async accept({ path, sha256, number }: AcceptInput, caller: Caller): Promise<void> {
-    const attempt = `Cannot accept the change of "${path.toWellFormed()}"`;
-    if (caller.scope !== "reviewer") {
-      throw new GateError(
-        "forbidden",
-        `${attempt}: a reviewer must accept it; open gate dashboard`,
-      );
-    }
+    const deed = `accept the change of "${path.toWellFormed()}"`;
+    requireReviewer(caller, deed, "gate config accept");
+    const attempt = `Cannot ${deed}`;
     const snapshot = await this.#files.read();
     const change = (await listOutside(this.#files, snapshot)).find((one) => one.path === path);
     const isSame = change?.after_sha256 === sha256 && change.number === (number ?? change.number);
@@ -87,14 +83,10 @@ export class ConfigChanges {
    */
   async updatePolicies(policies: Policies, change: PoliciesChange): Promise<void> {
     const { project, global, override, gone, accepted } = await this.#files.read();
-    const attempt = `Cannot change the policies of "${this.#files.id}"`;
+    const deed = `change the policies of "${this.#files.id}"`;
     const { caller } = change;
-    if (caller.scope !== "reviewer") {
-      throw new GateError(
-        "forbidden",
-        `${attempt}: a reviewer must change them; open gate dashboard`,
-      );
-    }
+    requireReviewer(caller, deed, null);
+    const attempt = `Cannot ${deed}`;
     if (this.#files.builtin !== null) {
       const next = "add rules to the global config: gate global-config";
       throw new GateError("conflict", `${attempt}: no folder holds its config; ${next}`);
@@ -194,36 +186,31 @@ export class ConfigChanges {
 
   /** Lets the project's `overrideGlobal` replace the machine's rules. @throws GateError */
   async trustOverride(caller: Caller): Promise<void> {
-    requireReviewer(
-      caller,
-      `trust the override of "${this.#files.id}"`,
-      "gate project trust-override",
-    );
-    const { accepted } = this.#files.configs;
+    const trusts = this.#trustsFor(caller, "trust the override of");
     if (this.#files.builtin !== null) {
       throw new GateError(
         "conflict",
         `Cannot trust "${this.#files.id}": no folder holds its config`,
       );
     }
-    if (accepted.trusts.has(this.#files.id)) return;
+    if (trusts.has(this.#files.id)) return;
     const digest = trustDigest(this.#files.id);
     const proof = await this.#prove(caller, "trust_override", this.#files.id, digest);
-    await accepted.trusts.add(this.#files.id, { by: caller.id, proof });
+    await trusts.add(this.#files.id, { by: caller.id, proof });
     await this.#recordTrust(true, caller, proof);
   }
 
   /** Makes the machine's rules apply again. */
   async revokeTrust(caller: Caller): Promise<void> {
-    requireReviewer(
-      caller,
-      `revoke the trust in "${this.#files.id}"`,
-      "gate project trust-override",
-    );
-    const { accepted } = this.#files.configs;
-    if (!accepted.trusts.has(this.#files.id)) return;
-    await accepted.trusts.remove(this.#files.id);
+    const trusts = this.#trustsFor(caller, "revoke the trust in");
+    if (!trusts.has(this.#files.id)) return;
+    await trusts.remove(this.#files.id);
     await this.#recordTrust(false, caller, null);
+  }
+
+  #trustsFor(caller: Caller, attempt: string) {
+    requireReviewer(caller, `${attempt} "${this.#files.id}"`, "gate project trust-override");
+    return this.#files.configs.accepted.trusts;
   }
 
   async #recordTrust(override_global: boolean, caller: Caller, proof: Accepted["proof"]) {

@@ -48,7 +48,7 @@ export async function noteNextBlock(source: WordSource): Promise<boolean> {
   await source.exclusive(async (write) => {
     // A text that changed meanwhile may have been read before: the block is read again.
     if ((await stateOf(source)).changes !== changes) return;
-    await write([insertWords(project_id, block, words), {
+    await write([insertWords("word_blocks", { project_id, at: block, words }), {
       sql: "UPDATE projected SET number = ? WHERE name = 'word_blocks'",
       args: [done + BLOCK],
     }]);
@@ -94,12 +94,19 @@ export async function stateOf(
   return { done: Number(row!.done), changes: Number(row!.changes), last: Number(row!.last ?? 0) };
 }
 
-function insertWords(project_id: string, block: number, words: readonly BlockWord[]): Statement {
+/** The column with the number of a block, or of a group of blocks. */
+const NUMBERS = { word_blocks: "block", word_groups: "block_group" } as const;
+
+/** Inserts the frequent words of the block or group with the number `at`. */
+export function insertWords(
+  table: keyof typeof NUMBERS,
+  { project_id, at, words }: { project_id: string; at: number; words: readonly BlockWord[] },
+): Statement {
   return {
-    sql: `INSERT INTO word_blocks (project_id, word, block, place, meets)
+    sql: `INSERT INTO ${table} (project_id, word, ${NUMBERS[table]}, place, meets)
       SELECT ?, value ->> 'word', ?, value ->> 'place', value ->> 'meets' FROM json_each(?)
       WHERE true ON CONFLICT DO NOTHING`,
-    args: [project_id, block, JSON.stringify(words)],
+    args: [project_id, at, JSON.stringify(words)],
   };
 }
 

@@ -1,10 +1,10 @@
 import { setImmediate as pause } from "node:timers/promises";
-import type { Statement } from "./ledger.ts";
 import { BLOCK, GROUP } from "./ledger_migrations.ts";
 import {
   type BlockSource,
   type BlockWord,
   doMeet,
+  insertWords,
   stateOf,
   type WordSource,
 } from "./word_blocks.ts";
@@ -27,7 +27,8 @@ export async function noteNextGroup(source: WordSource): Promise<boolean> {
   await source.exclusive(async (write) => {
     // A text that changed meanwhile has removed the rows of its block: the group is read again.
     if ((await stateOf(source)).changes !== changes) return;
-    await write([insertWords(project_id, group, [NOTED, ...words])]);
+    const wanted = { project_id, at: group, words: [NOTED, ...words] };
+    await write([insertWords("word_groups", wanted)]);
   });
   return true;
 }
@@ -37,15 +38,6 @@ export async function listGroups(source: BlockSource): Promise<Set<number>> {
   const sql = "SELECT block_group FROM word_groups WHERE project_id = ? AND word = ?";
   const rows = await source.all(sql, [source.project_id, NOTED.word]);
   return new Set(rows.map(({ block_group }) => Number(block_group)));
-}
-
-function insertWords(project_id: string, group: number, words: readonly BlockWord[]): Statement {
-  return {
-    sql: `INSERT INTO word_groups (project_id, word, block_group, place, meets)
-      SELECT ?, value ->> 'word', ?, value ->> 'place', value ->> 'meets' FROM json_each(?)
-      WHERE true ON CONFLICT DO NOTHING`,
-    args: [project_id, group, JSON.stringify(words)],
-  };
 }
 
 /** The words that are frequent in each block of a group; none if a block has no rows. */

@@ -377,7 +377,7 @@ describe("Config", () => {
     );
     const now = { path, sha256: both!.after_sha256 };
     const agent = { ...REVIEWER, scope: "agent" } as const;
-    await expect(again.changes.accept(now, agent)).rejects.toThrow("a reviewer must accept it");
+    await expect(again.changes.accept(now, agent)).rejects.toThrow("or with gate config accept");
     await again.changes.accept(now, REVIEWER);
     expect((await again.view()).outside_changes).toEqual([]);
     expect(recorded.at(-1)).toMatchObject({
