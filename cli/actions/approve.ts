@@ -13,6 +13,7 @@ import { visibleLine } from "../terminal/visible.ts";
 import { sayStepBacks, witness } from "../witness/witness.ts";
 import type { Cards } from "./cards.ts";
 import { type Edit, editProposed } from "./edit.ts";
+import { sayElsewhere, waitsElsewhere } from "./elsewhere.ts";
 import { openAction } from "./find.ts";
 import { acceptApproved } from "./accept_config.ts";
 import { chooseRemember, type RememberOptions } from "./remember.ts";
@@ -78,8 +79,9 @@ export async function approve(
     : await decide(take ? { take } : null);
   if (!options.json) {
     const now = await unwrap(one.$get({ param }));
-    const after = await untilHostRuns(now, () => unwrap(one.$get({ param })));
+    const after = await untilBegun(now, () => unwrap(one.$get({ param })));
     showApproved(io, after, { is_edited: edited !== null, is_remembered: !!remember });
+    await sayElsewhere(io, connection, after);
   }
   const content = edited && "content" in edited ? edited.content : null;
   await acceptApproved(io, client, { detail, action, edited: content });
@@ -151,17 +153,19 @@ function fieldsOf(error: unknown): Record<string, unknown> {
   return error instanceof ProblemError ? error.problem : {};
 }
 
-const HOST_MS = 1_500;
+const BEGIN_MS = 1_500;
+/** Each machine hears of the other within a second. */
+const BEGIN_ELSEWHERE_MS = 4_000;
 const PAUSE_MS = 50;
 
-/** The action after its hook had time to answer its host, if it still waits. */
-export async function untilHostRuns(
+/** The action after its host, or the machine of its agent, had time to begin with it. */
+export async function untilBegun(
   detail: ActionDetail,
   look: () => Promise<ActionDetail>,
 ): Promise<ActionDetail> {
-  const deadline = performance.now() + HOST_MS;
+  const deadline = performance.now() + (waitsElsewhere(detail) ? BEGIN_ELSEWHERE_MS : BEGIN_MS);
   let seen = detail;
-  while (waitsForHost(seen) && performance.now() < deadline) {
+  while ((waitsForHost(seen) || waitsElsewhere(seen)) && performance.now() < deadline) {
     await sleep(PAUSE_MS);
     seen = await look();
   }

@@ -8,8 +8,9 @@ import type { Io } from "../io.ts";
 import { sayFailure } from "../terminal/output.ts";
 import { sayStepBacks, witness } from "../witness/witness.ts";
 import { acceptApproved } from "./accept_config.ts";
-import { confirmationFor, showApproved, untilHostRuns } from "./approve.ts";
+import { confirmationFor, showApproved, untilBegun } from "./approve.ts";
 import type { Cards } from "./cards.ts";
+import { sayElsewhere } from "./elsewhere.ts";
 import { openAction } from "./find.ts";
 
 /** Several actions that a person names, with the digests that they saw if they give them. */
@@ -55,8 +56,9 @@ export async function approveSeveral(
   for (const { one: { client, one, param, detail }, action } of approved) {
     if (!json) {
       const look = () => unwrap(one.$get({ param }));
-      const after = await untilHostRuns(await look(), look);
+      const after = await untilBegun(await look(), look);
       showApproved(io, after, { is_edited: false, is_remembered: false });
+      await sayElsewhere(io, connection, after);
     }
     await acceptApproved(io, client, { detail, action });
   }

@@ -1,6 +1,7 @@
 import type { Action } from "../../server/actions/schema.ts";
 import { type Client, unwrap } from "../../server/client.ts";
 import { type Connection, scopedClient } from "../daemon/connect.ts";
+import { unreadProjects } from "../daemon/unread.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { fitVisible, visibleLine } from "../terminal/visible.ts";
 import { summarize } from "./view.ts";
@@ -48,7 +49,7 @@ export async function openAction(connection: Connection, prefix: string) {
 async function findAction(client: Client, prefix: string): Promise<Action> {
   const held = await unwrap(client.api.global.approvals.pending.$get({ query: {} }));
   return pick(held.items, prefix, "ids of held actions") ??
-    pick(await search(client, prefix), prefix, "ids") ?? notFound(prefix);
+    pick(await search(client, prefix), prefix, "ids") ?? await notFound(client, prefix);
 }
 
 /** Searches from the newest action to ids that are older than the prefix. */
@@ -85,6 +86,12 @@ function pick(actions: Action[], prefix: string, what: string): Action | null {
   return matching[0] ?? null;
 }
 
-function notFound(prefix: string): never {
-  throw new CliError(`Cannot find an action: no id begins with "${prefix}"`, { next: "gate log" });
+async function notFound(client: Client, prefix: string): Promise<never> {
+  const unread = unreadProjects(await unwrap(client.api.daemon.status.$get()));
+  const message = `Cannot find an action: no id begins with "${prefix}"`;
+  if (unread.length === 0) throw new CliError(message, { next: "gate log" });
+  const lacking = unread.map(visibleLine).join(", ");
+  throw new CliError(`${message}, and the actions of ${lacking} cannot be read now`, {
+    next: "gate status",
+  });
 }

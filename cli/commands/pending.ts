@@ -52,7 +52,7 @@ export function createCommand(io: Io) {
       const held = project ? items.filter((action) => action.project_id === project) : items;
       if (project && held.length === 0) await requireProject(client, project);
       sayStepBacks(io, await witnessAll(io, connection));
-      const where = project ? "" : await sayUnread(io, connection);
+      const where = await sayUnread(io, connection, project);
       if (json) return printJson(io, held);
       if (held.length === 0) return print(io, `No action is held${where}.`);
       const described = await describeRollbacks(connection, held);

@@ -59,11 +59,7 @@ async function lookBack(
   { projects }: DaemonStatus,
   here: string | undefined,
 ): Promise<StepBack[]> {
-  const cut = await witness(io, connection, here === undefined ? [] : [here]).catch((error) => {
-    // A ledger whose server does not answer is told as the error of its project.
-    if (error instanceof ProblemError && error.problem.server === "away") return [];
-    throw error;
-  });
+  const cut = await witness(io, connection, here === undefined ? [] : [here]);
   return [...cut, ...await findLost(io, connection, projects.map(({ id }) => id))];
 }
 

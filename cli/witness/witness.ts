@@ -37,18 +37,24 @@ export async function witness(
     const seen = heads[project_id];
     const what = await compare(connection, project_id, seen, (head) => {
       newer[project_id] = head;
-    });
+    }).catch(unlessAway);
     if (what !== null) found.push({ project_id, seq: seen!.seq, what: `${what} (a terminal)` });
   }
   if (remembers && Object.keys(newer).length > 0) writeHeads(io, home, { newer });
   return found;
 }
 
+/** A ledger whose server does not answer is compared another time; its project has the error. */
+function unlessAway(error: unknown): null {
+  if (error instanceof ProblemError && error.problem["server"] === "away") return null;
+  throw error;
+}
+
 /** As `witness`, for all projects, and with those that the gate no longer knows. */
 export async function witnessAll(io: Io, connection: Connection): Promise<StepBack[]> {
   const { items } = await unwrap(connection.client.api.hub.projects.$get());
   const known = items.map(({ id }) => id);
-  const cut = await witness(io, connection, known);
+  const cut = await witness(io, connection, items.filter((one) => !one.unread).map(({ id }) => id));
   return [...cut, ...await findLost(io, connection, known)];
 }
 

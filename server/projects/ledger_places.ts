@@ -164,10 +164,11 @@ export class LedgerPlaces {
       waiting_url: storage === null ? this.#places.written()?.url ?? null : null,
       token_env: name,
       token_is_set: name === null ? null : Boolean(ownEnvironment()[name]),
-      ledgers: await Promise.all(project_ids.map(async (id) => ({
-        ...this.#viewOf(id),
-        machines: await machinesOf(id),
-      }))),
+      ledgers: await Promise.all(project_ids.map(async (id) => {
+        // This request finds out whether the server still answers.
+        const machines = await machinesOf(id);
+        return { ...this.#viewOf(id), machines };
+      })),
     };
   }
 

@@ -46,6 +46,18 @@ test("a person moves a ledger to the server of the config, and back", async () =
   expect(existsSync(file)).toBe(true);
 
   await server.kill();
+  // The first request finds out.
+  expect((await gated.good("hub", "status")).stdout).toContain("does not answer");
+  for (const  of of[[], ["--project", "web"]]) {
+    const pending = await gated.good("pending", ...of);
+    expect(pending.stdout).toBe("No action is held in the projects that can be read.\n");
+    expect(pending.stderr).toBe(
+      `! The actions of web are missing here: the server of its ledger, ${server.url}, cannot be ` +
+        "used\n  try: gate hub status\n",
+    );
+  }
+  const shown = await gated.terminal.run(["show", id]);
+  expect(shown.stderr).toContain("and the actions of web cannot be read now\n  try: gate status");
   const away = await gated.good("status");
   expect(away.stdout).toMatch(/! Cannot use the ledger on http.*does not answer/);
   await expect.poll(async () => (await gated.good("status")).stdout, { timeout: 60_000 })
@@ -142,4 +154,34 @@ test("a home with keys of its own is put aside by one command and joins", async 
   expect(await second.write("src/a.txt", "joined\n")).toMatchObject({
     execution: "succeeded",
   });
+});
+
+test("an approval says that the agent's machine executes it, and when that machine is away", async () => {
+  const server = await startSqlServer(createTempFolder("sqld"));
+  const open = async () => {
+    const gated = await openGatedProject("none", { storage: { url: server.url } });
+    onTestFinished(() => gated.close());
+    const run = (...args: string[]) =>
+      gated.terminal.run([...args, "--passphrase-stdin"], { input: "correct horse battery\n" });
+    return { ...gated, run };
+  };
+  const first = await open();
+  for (const args of [["proof", "set"], ["config", "accept"], ["hub", "join"]]) {
+    expect(await first.run(...args), args.join(" ")).toMatchObject({ code: 0 });
+  }
+  const second = await open();
+  expect(await second.run("hub", "join", "--shared")).toMatchObject({ code: 0 });
+  const held = [await second.write("a.txt", "a"), await second.write("b.txt", "b")];
+
+  const done = await first.run("approve", held[0]!.id);
+  expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/^✓ approved.*: a\.txt\n$/)]);
+  expect(done.stderr).not.toContain("not connected");
+  await second.good("daemon", "stop");
+  const waits = await first.run("approve", held[1]!.id);
+  expect([waits.code, waits.stdout]).toEqual([0, "✓ approved: b.txt\n"]);
+  expect(waits.stderr).toMatch(
+    /its agent works on .+, and that machine is not connected now\n {2}it executes the action when gate/,
+  );
+  await second.good("daemon", "start");
+  await expect.poll(() => second.onDisk("b.txt"), { timeout: 20_000 }).toBe("b");
 });
