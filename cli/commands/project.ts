@@ -2,6 +2,7 @@ import { Command } from "@commander-js/extra-typings";
 import { unwrap } from "../../server/client.ts";
 import { MACHINE_ID } from "../../server/constants.ts";
 import { connect } from "../daemon/connect.ts";
+import { heldIn } from "../daemon/show_status.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
@@ -23,10 +24,10 @@ export function createCommand(io: Io) {
       const { items } = await unwrap(client.api.hub.projects.$get());
       if (json) return printJson(io, items);
       if (items.length === 0) return print(io, "No project is registered. Register one: gate init");
-      const rows = items.map(({ id, name, pending_count, roots }) => [
-        visibleLine(id),
-        `${pending_count} held`,
-        id === MACHINE_ID ? name : roots.map(visibleLine).join(", "),
+      const rows = items.map((project) => [
+        visibleLine(project.id),
+        `${heldIn(project)} held`,
+        project.id === MACHINE_ID ? project.name : project.roots.map(visibleLine).join(", "),
       ]);
       print(io, table(rows));
     });

@@ -25,11 +25,16 @@ export function showDaemonStatus(io: Io, status: DaemonStatus): void {
       ["PROJECT", "HELD", "LAST ACTIVITY", "ROOTS"],
       ...status.projects.map((project) => [
         visibleLine(project.id),
-        String(project.pending_count),
+        heldIn(project),
         project.last_activity_at ? `${ago(project.last_activity_at, now)} ago` : "-",
         (project.id === MACHINE_ID ? project.name : project.roots.map(visibleLine).join(", ")) +
         (project.reachable ? "" : " (not reachable)"),
       ]),
     ]),
   );
+}
+
+/** The number of held actions; "?" where the ledger cannot be read, because then nobody knows it. */
+export function heldIn({ pending_count, unread }: DaemonStatus["projects"][number]): string {
+  return unread ? "?" : String(pending_count);
 }

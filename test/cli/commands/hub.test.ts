@@ -62,6 +62,8 @@ test("a person moves a ledger to the server of the config, and back", async () =
   expect(away.stdout).toMatch(/! Cannot use the ledger on http.*does not answer/);
   await expect.poll(async () => (await gated.good("status")).stdout, { timeout: 60_000 })
     .toContain("No action is held in the projects that can be read");
+  expect((await gated.good("status")).stdout).toMatch(/^web +\? /m);
+  expect((await gated.good("project", "list")).stdout).toMatch(/^web +\? held /m);
   const listed = await gated.terminal.run(["log"]);
   expect(listed.stderr).toContain("The actions of web are missing here");
   expect(listed.stdout).toBe("There are no such actions in the projects that can be read.\n");
