@@ -118,13 +118,14 @@ export async function endInside(child: ChildProcess): Promise<void> {
   await first.told;
   const since = performance.now();
   for (let passed = 0; passed < END_MS; passed = performance.now() - since) {
-    if (first.identity === null || !isSameProcess(first.identity)) return;
-    killFirst(child);
+    if (first.identity === null || !isSameProcess(first.identity)) break;
+    killOne(first.identity.pid);
     await (passed < LOOKED_MS ? setImmediate() : setTimeout(1));
   }
+  FIRST.delete(child);
 }
 
-/** Ends the process above all others, if it was told. */
+/** Ends the process above all others, if it was told and has not ended. */
 export function killFirst(child: ChildProcess): void {
   const identity = FIRST.get(child)?.identity;
   if (identity && isSameProcess(identity)) killOne(identity.pid);
