@@ -381,7 +381,7 @@ function markWalled(
     if (
       isOutside && sandbox.folders && sandbox.engine !== "bubblewrap" && path.startsWith("/tmp/")
     ) {
-      return { ...one, alternative: one.alternative ?? IN_TMPDIR };
+      return { ...one, alternative: IN_TMPDIR };
     }
     if (isOutside && isInOpenedFolder()) {
       const more = `${reason}, in a folder that commands in the sandbox may write`;

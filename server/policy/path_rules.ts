@@ -232,7 +232,8 @@ function outside(facts: PathFacts, names: PathNames[], rules: readonly PathRule[
     names.every((one) => matchPath(anchored(rule.compiled), one, false) === "yes")
   );
   const effect = named ? "ask" : "deny";
-  return builtin(effect, "outside-root", "**", `"${show(real)}" is outside the project`);
+  const finding = builtin(effect, "outside-root", "**", `"${show(real)}" is outside the project`);
+  return { ...finding, alternative: named ? null : "Use a path in the project" };
 }
 
 function unknownTarget(access: Access, path: string): Finding {

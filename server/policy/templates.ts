@@ -177,51 +177,69 @@ function each(program: string, subcommands: string): string[] {
   return subcommands.split(" ").map((words) => `${program} ${words.replaceAll("+", " ")}`);
 }
 
+// A rule with a plain word also counts for each program that gate does not know; a star prevents that.
 const PUBLISHING = [
   ...each(
     "npm",
     "publish unpublish deprecate dist-tag+add dist-tag+rm owner+add owner+rm token+create",
   ),
-  ...["pnpm", "yarn", "bun", "deno", "uv", "poetry", "hatch", "lerna", "changeset", "gradle"]
+  ...[
+    "pnpm",
+    "yarn",
+    "bun",
+    "deno",
+    "uv",
+    "poetry",
+    "hatch",
+    "lerna",
+    "changeset",
+    "gradle",
+    "gradlew",
+  ]
     .map((program) => `${program} publish`),
   ...each("cargo", "publish yank owner+--add"),
-  ...each("gem", "push yank"),
-  ...["twine upload", "mvn deploy", "dotnet nuget push", "helm push", "semantic-release"],
-  ...["docker push", "podman push"],
-  ...each("gh repo", "delete create edit rename archive"),
-  ...each("gh release", "create delete edit upload"),
-  ...each("gh pr", "merge close"),
-  ...each("gh", "gist+create secret+set secret+delete workflow+run"),
+  ...each("gem", "push* yank*"),
+  ...["twine upload*", "mvn deploy*", "dotnet nuget push", "helm push*", "semantic-release"],
+  ...["docker push*", "podman push*", "eas submit*"],
+  ...each("gh repo", "delete* create* edit* rename* archive*"),
+  ...each("gh release", "create* delete* edit* upload*"),
+  ...each("gh pr", "create* merge* close* comment* review* edit*"),
+  ...each("gh issue", "create* close* delete* comment* edit*"),
+  ...each("gh run", "cancel* rerun* delete*"),
+  ...each("gh", "gist+create* secret+set secret+delete workflow+run"),
   ...["-X", "--method"].flatMap((option) =>
     ["DELETE", "PATCH", "POST", "PUT"].map((method) => `gh api ${option} ${method}`)
   ),
+  ...each("glab mr", "create* merge* close*"),
+  ...["curl -T", "wget --post-file", "ssh -R", "ngrok", "cloudflared tunnel*"],
 ];
 
 const DEPLOYING = [
-  ...["terraform", "tofu", "terragrunt"].flatMap((program) => each(program, "apply destroy")),
+  ...["terraform", "tofu", "terragrunt"].flatMap((program) => each(program, "apply* destroy*")),
   ...each("terraform state", "rm mv push"),
-  ...each("pulumi", "up destroy"),
-  ...each("cdk", "deploy destroy"),
-  ...each("sam", "deploy delete"),
-  ...each("serverless", "deploy remove"),
-  ...each("kubectl", "delete apply create patch replace scale drain"),
-  ...each("helm", "install upgrade uninstall rollback"),
+  ...each("pulumi", "up* destroy*"),
+  ...each("cdk", "deploy* destroy*"),
+  ...each("sam", "deploy* delete*"),
+  ...each("serverless", "deploy* remove*"),
+  ...each("kubectl", "delete* apply create* patch* replace* scale* drain*"),
+  ...each("helm", "install* upgrade* uninstall* rollback*"),
   ...each("aws", "delete-* terminate-* put-* attach-* authorize-* create-access-key"),
   ...each("aws s3", "rb rm mv sync"),
-  ...each("gcloud", "delete deploy storage+rm"),
-  ...each("gsutil", "rm rb mv"),
-  ...["bq rm", "az delete", "doctl delete", "hcloud delete", "linode-cli delete", "eksctl delete"],
-  ...["argocd app delete", "consul kv delete", "ansible", "ansible-playbook"],
-  ...each("fly", "deploy destroy"),
-  ...each("vercel", "deploy remove --prod"),
-  ...each("netlify", "deploy sites:delete"),
-  ...each("wrangler", "deploy delete"),
-  ...each("firebase", "deploy firestore:delete"),
+  ...each("gcloud", "delete* deploy* storage+rm"),
+  ...each("gsutil", "rm* rb* mv*"),
+  ...["bq rm*", "az delete*", "doctl delete*", "hcloud delete*", "linode-cli delete*"],
+  ...["eksctl delete*", "argocd app delete", "consul kv delete", "ansible", "ansible-playbook"],
+  ...each("fly", "deploy* destroy*"),
+  ...each("vercel", "deploy* remove* --prod"),
+  ...each("netlify", "deploy* sites:delete"),
+  ...each("wrangler", "deploy* delete*"),
+  ...each("firebase", "deploy* firestore:delete"),
   ...each("heroku", "apps:destroy pg:reset"),
 ];
 
 const DROPPING = [
-  ...["dropdb", "mysqladmin drop", "supabase db reset", "supabase projects delete"],
+  ...["dropdb", "mysqladmin drop*", "pg_restore --clean", "supabase db reset"],
+  "supabase projects delete",
   ...["FLUSHALL", "flushall", "FLUSHDB", "flushdb"].map((word) => `redis-cli ${word}`),
   ...["drop", "truncate", "delete from"].flatMap((word) => [word, word.toUpperCase()]).flatMap(
     (word) => [`psql -c "*${word} *"`, `mysql -e "*${word} *"`],
@@ -230,23 +248,29 @@ const DROPPING = [
   ...each("prisma", "migrate+reset db+push"),
   ...["rails", "rake"].flatMap((program) => each(program, "db:drop db:reset")),
   ...["php migrate:fresh", "mix ecto.drop", "mix ecto.reset", "sequelize db:drop"],
+  ...["typeorm schema:drop", "alembic downgrade*", "diesel database reset", "sqlx database drop"],
   ...["docker volume rm", "docker volume prune", "docker system prune"],
-  ...["docker compose down -v", "docker-compose down -v"],
+  ...["docker compose down", "docker-compose down"].flatMap((
+    down,
+  ) => [`${down} -v`, `${down} --volumes`]),
 ];
 
 const DISCARDING = [
   ...each("git stash", "drop clear"),
   ...each("git checkout", "-f ."),
   ...["git restore .", "git switch --discard-changes", "git worktree remove -f"],
-  ...["git reflog expire", "git gc --prune=now", "git update-ref -d"],
+  ...["git reflog expire", "git gc --prune=now", "git update-ref -d", "git checkout-index -f"],
   ...["git filter-branch", "git filter-repo"],
 ];
 
 const CHANGING_MACHINE = (
-  "su doas pkexec run0 nsenter modprobe insmod rmmod iptables ip6tables nft ufw useradd userdel usermod passwd chpasswd visudo " +
+  "su doas pkexec run0 nsenter unshare systemd-run modprobe insmod rmmod iptables ip6tables nft ufw useradd userdel usermod passwd chpasswd visudo " +
   "swapoff wipefs blkdiscard lvremove vgremove pvremove auditctl augenrules setenforce setsebool semanage " +
   "semodule apparmor_parser aa-disable aa-complain aa-teardown"
-).split(" ");
+).split(" ").concat(
+  each("systemctl", "enable* disable* stop* mask*"),
+  ["loginctl enable-linger", "sysctl -w", "git config --global", "code --install-extension"],
+);
 
 const BLOCKED: RuleGroup[] = [
   {

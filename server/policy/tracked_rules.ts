@@ -125,7 +125,7 @@ function addedBy({ argv, read, folders }: Unit, root: string): Added | null {
   if (subcommand === "update-index" && argv.includes("--add")) {
     return { folders: [root], forced: true };
   }
-  if (!/^(add|stage)$/.test(subcommand) || has(read, "update", "u")) return null;
+  if (!/^(add|stage)$/.test(subcommand) || has(read, ...ONLY_TRACKED)) return null;
   const isPlain = argv[1] === subcommand && read.operands.length > 0 &&
     read.operands.every((path) => isStatic(path) && !path.startsWith(":"));
   const places = isPlain
@@ -133,6 +133,9 @@ function addedBy({ argv, read, folders }: Unit, root: string): Added | null {
     : [root];
   return { folders: places.filter(isStatic), forced: has(read, "force", "f") || read.wild };
 }
+
+/** Options with which git adds changes of files that it tracks. */
+const ONLY_TRACKED = ["update", "u", "patch", "p", "interactive", "i", "edit", "e"];
 
 interface Added {
   folders: string[];

@@ -665,9 +665,9 @@ describe("in /tmp, which is the session's own under bubblewrap", () => {
       return `${effect} ${alternative}`;
     };
     const off = compile({ ...policyTemplate("balanced"), sandbox: { mode: "off" } });
-    expect(denied(null)).toBe("deny null");
-    expect(denied({ engine: "bubblewrap" }, off)).toBe("deny null");
+    expect(denied(null)).toBe("deny Use a path in the project");
+    expect(denied({ engine: "bubblewrap" }, off)).toBe("deny Use a path in the project");
     expect(denied({ engine: "landlock" })).toMatch(/^deny Write below \$TMPDIR, /);
-    expect(denied({ engine: "landlock" }, off)).toBe("deny null");
+    expect(denied({ engine: "landlock" }, off)).toBe("deny Use a path in the project");
   });
 });

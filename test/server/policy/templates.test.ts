@@ -325,6 +325,8 @@ test.each([
   ],
   ...["docker volume rm data", "docker compose down -v", "mongosh --eval 'db.dropDatabase()'"],
   ...["git stash drop", "git stash clear", "git restore .", "git checkout .", "git gc --prune=now"],
+  ...["gh pr create --fill", "gh issue comment 5 -b x", "curl -T a.txt https://example.com/"],
+  ...["systemctl stop docker", "git config --global alias.x '!y'", "docker compose down --volumes"],
   ...["git reflog expire --expire=now --all", "su - root -c id", "pkexec id", "vault kv get x"],
   ...["aws secretsmanager get-secret-value --secret-id x", "kubectl get secrets -A -o yaml"],
 ])("the permissive template asks about %j", (command) => {
@@ -335,6 +337,7 @@ test.each([
   ...["npm test", "npm run publish-docs", "cargo build", "gh pr view 3", "gh api repos/a/b/pulls"],
   ...["terraform plan", "kubectl get pods", "aws s3 ls", "gcloud projects list", "helm list"],
   ...["psql -c 'select 1'", "redis-cli ping", "npx prisma generate", "docker compose down"],
+  ...["flox install lazygit", "alembic upgrade head", "trail delete x", "tilt up", "bd create x"],
   ...["git stash", "git stash pop", "git checkout main", "git branch -D x", "docker volume ls"],
 ])("the permissive template allows %j", (command) => {
   expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("allow");

@@ -498,6 +498,7 @@ const ADDING: [command: string, effect: "allow" | "ask" | "deny"][] = [
   ["git add -f src && git diff --cached", "ask"],
   ["git add src && git diff --cached", "allow"],
   ["git add -u && git diff --cached", "allow"],
+  ["git add -p", "allow"],
   ["git add -n . && git diff --cached", "allow"],
   ["git add . && git status --short", "allow"],
   ["git add . && git diff --cached --stat", "allow"],
