@@ -176,6 +176,9 @@ function countBelow(path: string, list: ListFolder): number {
  * operands are counted.
  */
 function namesDeletion({ argv: [program = "", ...args] }: Unit): boolean {
+  if (baseName(program) === "rsync") {
+    return args.some((word) => /^--(del|remove-source)/.test(word));
+  }
   const prints = PRINTS.test(baseName(program)) || (program === "git" && isTalking(program, args));
   return !prints && DELETION.test(args.join(" "));
 }

@@ -18,7 +18,7 @@ import { FOLLOWED, SPECIALS } from "../programs/specials.ts";
 import { noteSuspects } from "./suspects.ts";
 import type { Effect, Unknown } from "./unit.ts";
 import { supposeAny } from "./unknown.ts";
-import { runWrapper, WRAPPERS } from "../programs/wrappers.ts";
+import { runWrapper, startsNothing, WRAPPERS } from "../programs/wrappers.ts";
 
 /** Follows commands through functions, aliases, builtins and the tables of programs. */
 export class TableRunner implements Runner {
@@ -132,7 +132,10 @@ export class TableRunner implements Runner {
     const wrapper = own(WRAPPERS, name);
     const special: Handler | undefined = own(SPECIALS, name);
     const described = isDescribed(name);
-    this.note(argv, call, described && (wrapper?.passive ?? onlyStarts(name, argv)));
+    const only_starts = wrapper
+      ? wrapper.passive && !startsNothing(wrapper, argv.slice(1))
+      : onlyStarts(name, argv);
+    this.note(argv, call, described && only_starts);
     noteSuspects(name, argv, call, this.recorder, described);
     if (!call.supposed && own(SCHEDULES, name)?.test(argv.slice(1).join(" ")) === false) {
       this.doubt("this changes a schedule", argv.join(" "), call);

@@ -140,7 +140,7 @@ const SENDING: Record<string, ReadonlySet<string>> = {
   changeset: setOf("publish"),
   serverless: setOf("deploy remove invoke info logs"),
   cdk: setOf("deploy destroy diff bootstrap"),
-  sam: setOf("deploy sync"),
+  sam: setOf("deploy sync delete"),
   prisma: setOf("db migrate studio"),
   "drizzle-kit": setOf("push migrate drop studio"),
   sequelize: ANY_WORD,

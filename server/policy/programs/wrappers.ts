@@ -80,6 +80,14 @@ export function wrapper(
   return { ...PLAIN, ...how, grammar: spec(options, { posix: how.posix }) };
 }
 
+/** Whether a wrapper has no command to start, so that it acts itself: `env` alone prints all variables. */
+export function startsNothing(row: Wrapper, args: readonly string[]): boolean {
+  const { parsed, rest } = splitCommand(args, row.grammar, row.skip);
+  const words = row.assigns ? rest.filter((word) => !word.includes("=")) : rest;
+  return words.length === 0 && !row.reads &&
+    valuesOf(parsed, ...row.code, ...row.splits, ...row.program).length === 0;
+}
+
 /** Runs the command in a wrapper's arguments and returns its output. */
 export function runWrapper(
   row: Wrapper,

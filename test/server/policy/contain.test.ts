@@ -131,6 +131,7 @@ describe("under balanced, with an engine", () => {
     ["git rm -r docs", "more than 20 files"],
     ["ls | xargs rm", "more than 20 files"],
     ["cat list | xargs git checkout", "discards work"],
+    ["rsync -a --delete empty/ ./", "deletion of whole folders"],
     ["tini -- rm -rf dist", "deletion of whole folders"],
     ["make CC='rm -rf build' x", "deletion of whole folders"],
     ["git checkout -- src/a.ts", "discards work"],

@@ -388,6 +388,21 @@ test.each([
   expect(evaluateCommand(command, policies.permissive!).decision.effect).not.toBe("allow");
 });
 
+test.each(["env", "env | grep -i token", "env -0 | cat", "nice env | cat", "find . -exec env \\;"])(
+  "a wrapper without a command acts itself: %j",
+  (command) => {
+    const { effect, reason } = evaluateCommand(command, policies.balanced!).decision;
+    expect([effect, reason.includes('"env')]).toEqual(["ask", true]);
+  },
+);
+
+test.each(["env A=1 ls", "env -u A cat a", "nice ls", "timeout 5 ls | cat", "env -S 'ls -l'"])(
+  "a wrapper is judged by its command: %j",
+  (command) => {
+    expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("allow");
+  },
+);
+
 test("CDPATH changes no path that says where it is", () => {
   const command = "CDPATH=~; cd ./.aws && cat credentials";
   expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("allow");
