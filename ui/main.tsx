@@ -13,16 +13,18 @@ import { LoginPage } from "./shell/login_page.tsx";
 import { PAGES } from "./shell/pages.ts";
 import { Sidebar } from "./shell/sidebar.tsx";
 import { useAddress } from "./state/address.ts";
-import { key, openKey } from "./state/auth.ts";
+import { key, openKey, refusal } from "./state/auth.ts";
 import { loadStyles, openCode, tellDrawn } from "./state/code.ts";
 import { bind, openKeys, useKeys } from "./state/keys.ts";
-import { openState, pending, unread } from "./state/live.ts";
+import { daemon, openState, pending, unread } from "./state/live.ts";
 import { openTheme, turnTheme } from "./state/theme.ts";
 
 const dialog = signal<"help" | "palette" | null>(null);
 
 function App() {
-  if (key.value === null) return <LoginPage />;
+  // A page that lost its daemon keeps what it has read and what was typed.
+  const isKept = refusal.value !== null && daemon.value !== null;
+  if (key.value === null && !isKept) return <LoginPage />;
   return (
     <LocationProvider>
       <Frame />
@@ -149,6 +151,7 @@ const CHUNKS = [
   () => import("./approvals/wall_dialog.tsx"),
   () => import("./approvals/grants_dialog.tsx"),
   () => import("./approvals/first_steps.tsx"),
+  () => import("./approvals/session_group.tsx"),
   () => import("./card/approvals.tsx"),
   () => import("./card/context.tsx"),
   () => import("./card/held_changes.tsx"),
@@ -159,6 +162,7 @@ const CHUNKS = [
   () => import("./approvals/take_part.tsx"),
   () => import("./diff/images.tsx"),
   () => import("./diff/notes.tsx"),
+  () => import("./diff/earlier_comments.tsx"),
   () => import("./settings/notices.ts"),
   () => import("./shell/config_problems.tsx"),
   async () => await (await import("./diff/colours.ts")).loadLanguages(),

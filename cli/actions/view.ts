@@ -16,13 +16,14 @@ import { commandText } from "../../server/shown/command_text.ts";
 
 /** An action's command, path or purpose, on one line that is safe to print. */
 export function summarize(
-  { tool, path, command, rollback_of, title }:
+  { tool, path, command, rollback_of, title, moved_to }:
     & Pick<Action, "tool" | "path" | "command" | "rollback_of">
-    & Partial<Pick<Action, "title">>,
+    & Partial<Pick<Action, "title" | "moved_to">>,
 ): string {
   const what = title ? `a plan: ${title}` : PURPOSES[tool] ?? tool;
   const purpose = rollback_of === null ? what : `the rollback of action ${rollback_of}`;
-  return listedLine(command ?? path ?? purpose);
+  const paths = moved_to ? `${path} to ${moved_to}` : path;
+  return listedLine(command ?? paths ?? purpose);
 }
 
 /** The purpose of tools without a path and a command; a list shows their name beside it. */

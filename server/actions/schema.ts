@@ -56,6 +56,7 @@ export const Action = z.object({
   command: z.string().nullable(),
   cwd: z.string().nullable(),
   title: z.string().nullable().describe("of a plan: what the agent calls it"),
+  moved_to: z.string().nullable().describe("of a move: the new path, as `path` is the old one"),
   status: ActionStatus,
   execution: Execution,
   decision: Decision,
@@ -219,12 +220,17 @@ export const Approved = Action.extend({
 });
 export type Approved = z.infer<typeof Approved>;
 
+/** Names a comment: the rejected action and the place of the comment in its list, from 0. */
+const CommentId = z.string().regex(/^[0-9a-f-]{36}\/\d{1,2}$/);
+
 /** A comment of a person on one line of a held change. */
 export const LineComment = z.strictObject({
   path: z.string().min(1).max(4096),
   line: z.number().int().min(1).max(10_000_000),
   side: z.enum(["before", "after"]).default("after"),
   text: z.string().trim().min(1).max(2000),
+  answers: CommentId.optional()
+    .describe("the comment on an earlier version that this one takes up: its action and number"),
 });
 export type LineComment = z.infer<typeof LineComment>;
 
@@ -234,6 +240,8 @@ export const RejectInput = z.strictObject({
   comments: z.array(LineComment).max(50).optional().describe(
     "the agent reads them behind the reason, each with its file and line",
   ),
+  settled: z.array(CommentId).max(50).optional()
+    .describe("comments on earlier versions that need no more work"),
   expected_digest: z.string().optional(),
 });
 export type RejectInput = z.infer<typeof RejectInput>;

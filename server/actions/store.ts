@@ -6,7 +6,7 @@ import { OPEN_ACTION } from "../db/ledger_migrations.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Plan } from "./plan.ts";
 import type { Action } from "./schema.ts";
-import { sqlNames } from "./tools.ts";
+import { sqlNames, toolOf } from "./tools.ts";
 
 /** The agent's version of an action that a reviewer edited. */
 interface Proposed {
@@ -18,7 +18,7 @@ interface Proposed {
 }
 
 /** An action with the internal fields for its execution, its views and its rollback. */
-export interface ActionRow extends Omit<Action, "title"> {
+export interface ActionRow extends Omit<Action, "title" | "moved_to"> {
   plan: Plan | null;
   analysis: Analysis | null;
   proposed: Proposed | null;
@@ -89,9 +89,11 @@ const OWN = [
 ] as const satisfies (keyof ActionRow)[];
 /** The columns of an `ActionRow`. */
 export const COLUMNS = [...PUBLIC, ...OWN, "input AS plan"].join(", ");
-/** The title of a plan, as a column of its own. */
-export const TITLE = `CASE WHEN actions.tool IN (${sqlNames(({ leases }) => leases)})
-  THEN json_extract(actions.input, '$.lease.title') END AS title`;
+/** The title of a plan and the new path of a move, as columns of their own. */
+export const NAMED = `CASE WHEN actions.tool IN (${sqlNames(({ leases }) => leases)})
+  THEN json_extract(actions.input, '$.lease.title') END AS title,
+  CASE WHEN actions.tool IN (${sqlNames(({ shows }) => shows === "two_paths")})
+  THEN json_extract(actions.input, '$.accesses[0].target.shown') END AS moved_to`;
 /** The tools that the gate executes itself. */
 const BY_GATE = sqlNames(({ executor }) => executor === "gate");
 
@@ -313,7 +315,7 @@ export function toRow(row: Row): ActionRow {
   return valuesOf(row) as unknown as ActionRow;
 }
 
-/** The public record that a list reads, with the columns of `PUBLIC` and `TITLE`. */
+/** The public record that a list reads, with the columns of `PUBLIC` and `NAMED`. */
 export function toListed(row: Row): Action {
   return valuesOf(row) as unknown as Action;
 }
@@ -326,7 +328,11 @@ function valuesOf(row: Row): Record<string, unknown> {
 
 /** The public record. */
 export function publicOf(row: ActionRow): Action {
-  const found: Record<string, unknown> = { title: row.plan?.lease?.title ?? null };
+  const isMove = toolOf(row.tool).shows === "two_paths";
+  const found: Record<string, unknown> = {
+    title: row.plan?.lease?.title ?? null,
+    moved_to: isMove ? row.plan?.accesses[0]?.target.shown ?? null : null,
+  };
   for (const name of PUBLIC) found[name] = row[name];
   return found as unknown as Action;
 }

@@ -69,7 +69,7 @@ export class Thresholds {
     const { ledger, blocks, environment } = this.#services;
     const { denialWindowSeconds, maxDenialsPerSession, maxDenialsPerAgent } = limits;
     const window = environment.now() - denialWindowSeconds * 1000;
-    const within = `within ${denialWindowSeconds} seconds`;
+    const within = `within ${spanOf(denialWindowSeconds)}`;
     const sinceOf = async (of: Parameters<Blocks["lastAdded"]>[0]) => {
       const added = await blocks.lastAdded(of);
       return added === null ? window : Math.max(window, Date.parse(added));
@@ -105,4 +105,14 @@ export class Thresholds {
       at: Date.parse(created_at),
     }));
   }
+}
+
+/** A time in the largest unit that says it exactly: "10 minutes", "90 seconds". */
+function spanOf(seconds: number): string {
+  const [size, unit] =
+    [[86_400, "day"], [3600, "hour"], [60, "minute"]].find(([size]) =>
+      seconds % Number(size) === 0
+    ) ?? [1, "second"];
+  const n = seconds / Number(size);
+  return `${n} ${unit}${n === 1 ? "" : "s"}`;
 }

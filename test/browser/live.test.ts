@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { headline, Stage, until } from "./stage.ts";
+import { headline, settled, Stage, until } from "./stage.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -71,6 +71,37 @@ describe("live", () => {
     await page.goto(`${stage.gate.url}${path}`);
     await page.locator(".live-live").waitFor();
     await headline(page, "Write 1 line to src/meanwhile.ts");
+  });
+
+  test("after a restart the page keeps what it had and what was typed, and a login elsewhere revives it", async () => {
+    const { id } = await stage.hold("typed.ts", "const typed = true;\n");
+    const page = await stage.page();
+    await headline(page, "Write 1 line to src/typed.ts");
+    await page.getByText("const typed").waitFor();
+    await settled(page);
+    await page.keyboard.press("r");
+    const reason = page.getByLabel("Reason for the agent");
+    await reason.fill("use src/lib");
+    await stage.stop();
+    await stage.start();
+    await page.getByRole("heading", { name: "The daemon was restarted, or another" }).waitFor();
+    await page.getByText("Do not type a passphrase here").waitFor();
+    await page.getByText("const typed").waitFor();
+    await page.locator(".live-offline").waitFor();
+    await reason.press("Enter");
+    await page.getByText("The daemon does not answer. Nothing was decided.").waitFor();
+    expect((await stage.detail(id)).status).toBe("pending");
+    // A page whose code is not loaded yet asks nobody for it.
+    await page.getByRole("link", { name: "Policy" }).click();
+    await page.getByText("A part of this page could not be loaded").waitFor();
+    await page.goBack();
+    await headline(page, "Write 1 line to src/typed.ts");
+    const { path } = await stage.api("POST", "/api/auth/login-code", {});
+    const other = await page.context().newPage();
+    await other.goto(`${stage.gate.url}${path}`);
+    await page.bringToFront();
+    await page.locator(".live-live").waitFor();
+    expect(await page.getByText("Do not type a passphrase here").count()).toBe(0);
   });
 
   test("no decision is offered while the daemon does not answer", async () => {

@@ -101,3 +101,32 @@ test("no heading, text or button of a room touches the next one", async () => {
   const part = page.getByRole("heading", { name: /^Blocks/ });
   expect(await gap(title, part)).toBeLessThan(32);
 });
+
+test.each(["remediation", "analytics", "policy?project=my-app", "agents"])(
+  "at 390 px /%s has its name whole in the bar, and no choice or button breaks or leaves its place",
+  async (path) => {
+    const page = await stage.page(`/${path}`, { width: 390 });
+    await page.locator("main h1").waitFor();
+    if (path.startsWith("policy")) {
+      await page.getByRole("button", { name: "Run a command" }).waitFor();
+    }
+    const cut = await page.evaluate(() => {
+      const texts = ".nav a[aria-current] span, .segmented button, .room-row .button";
+      return [...document.querySelectorAll<HTMLElement>(texts)]
+        .filter((one) =>
+          one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().height > 36 ||
+          one.getBoundingClientRect().right > innerWidth
+        )
+        .map(({ textContent }) => textContent);
+    });
+    expect(cut).toEqual([]);
+    // Rows of choices are filled, so that no single one hangs below the others by chance.
+    const rows = await page.locator(".segmented").evaluateAll((all) =>
+      all.map((one) =>
+        getComputedStyle(one).flexWrap === "wrap" && getComputedStyle(one).display !== "grid" &&
+        one.clientHeight > 34
+      )
+    );
+    expect(rows).not.toContain(true);
+  },
+);

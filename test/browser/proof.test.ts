@@ -482,7 +482,7 @@ describe("a passkey", () => {
     const action = await stage.hold("key.ts", "one\n");
     const page = await stage.page();
     await addAuthenticator(page);
-    await page.getByRole("button", { name: "Use a passkey instead" }).click();
+    await page.getByRole("button", { name: "Use a passkey" }).click();
     await page.getByRole("link", { name: "Passkey: asked each time" }).waitFor();
     await approveShown(page, "key.ts");
     await written("key.ts");
@@ -503,7 +503,7 @@ describe("a passkey", () => {
       const { credentials } = await session.send("WebAuthn.getCredentials", { authenticatorId });
       return credentials[0]!.signCount;
     };
-    await page.getByRole("button", { name: "Use a passkey instead" }).click();
+    await page.getByRole("button", { name: "Use a passkey" }).click();
     await page.getByRole("link", { name: "Passkey: asked each time" }).waitFor();
     await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
     for (const name of ["k1.ts", "k2.ts", "k3.ts"]) {
@@ -544,7 +544,7 @@ describe("a passkey", () => {
     await stage.hold("no_touch.ts", "one\n");
     const page = await stage.page();
     const { session, authenticatorId } = await addAuthenticator(page);
-    await page.getByRole("button", { name: "Use a passkey instead" }).click();
+    await page.getByRole("button", { name: "Use a passkey" }).click();
     await page.getByRole("link", { name: "Passkey: asked each time" }).waitFor();
     await session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
     await approveShown(page, "no_touch.ts");
@@ -560,7 +560,7 @@ describe("a passkey", () => {
     const { path } = await stage.api("POST", "/api/auth/login-code", {});
     await page.goto(`http://127.0.0.1:${stage.gate.port}${path}`);
     await page.getByText(/A passkey works at http:\/\/localhost:\d+ only/).waitFor();
-    expect(await page.getByRole("button", { name: "Use a passkey instead" }).isDisabled()).toBe(
+    expect(await page.getByRole("button", { name: "Use a passkey" }).isDisabled()).toBe(
       true,
     );
   });

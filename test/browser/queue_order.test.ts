@@ -53,9 +53,11 @@ describe("the order of the queue", () => {
     const page = await stage.page("/approvals?project=my-app");
     await page.getByRole("button", { name: "By session" }).click();
     await order(page, ["one.ts", "ci.yml", "two.ts"]);
-    const [first, second] = await heads(page);
-    expect(first).toMatch(/^first.*2 actions$/);
-    expect(second).toMatch(/^second.*1 action$/);
+    await until("the groups have the titles of their sessions", async () => {
+      const [first, second] = await heads(page);
+      return /^Write src\/one.tsby first2 actions$/.test(first ?? "") &&
+        /^Write src\/two.tsby second1 action$/.test(second ?? "");
+    });
     await page.goBack();
     await order(page, ["one.ts", "two.ts", "ci.yml"]);
     expect(await heads(page)).toEqual([]);

@@ -122,6 +122,15 @@ test("the row of another project has its name; the sidebar's links keep the scop
   await page.locator(".queue-row", { hasText: "theirs.ts" }).waitFor();
 });
 
+test("the row of a move has both paths, in the queue and in the list of actions", async () => {
+  stage.write("src/old.ts", "1\n");
+  await stage.submit("move_file", { from: "src/old.ts", to: "src/new/name.ts" });
+  const page = await stage.page("/approvals?project=my-app");
+  await page.getByTitle("Move src/old.ts to src/new/name.ts").waitFor();
+  await page.goto(`${stage.gate.url}/actions?project=my-app`);
+  await page.getByTitle("Move src/old.ts to src/new/name.ts").waitFor();
+});
+
 test("a row shows the start and the end of a very long command", async () => {
   const command = `echo ${"p\u0430y ".repeat(5_000)}end-of-it`;
   await stage.submit("run_command", { command }, { agent: "long" });

@@ -50,11 +50,14 @@ test("a blocked session is told, explained by its findings, and lifted by key wi
   const block = page.getByRole("listitem", { name: "Block of wild" });
   await block.getByText("Policy has denied 3 of its actions").waitFor();
   await block.getByText(/ends in/).waitFor();
+  await block.getByText("within 10 minutes").waitFor();
+  await page.getByRole("list", { name: "Sessions" }).getByText("Write .env").waitFor();
   const evaluation = part(page, "The session");
   await evaluation.getByRole("heading", { name: "4 findings" }).waitFor();
   await evaluation.getByText("gate blocked it", { exact: false }).first().waitFor();
   await evaluation.locator("summary", { hasText: "The policy denied it" }).click();
   expect(await evaluation.getByText("secrets stay with people").count()).toBe(3);
+  await evaluation.getByText(/^gate has blocked it: /).waitFor();
   await block.getByRole("button", { name: "Lift the block" }).focus();
   await page.keyboard.press("Enter");
   await page.keyboard.type("it has read the rules now");

@@ -204,17 +204,24 @@ describe("what waits and matches too", () => {
     const long = `npm publish --tag ${"two".repeat(60)}`;
     const same = [await run(long), await run("npm publish --tag three")];
     const other = await run("npm publish");
-    const page = await stage.page(`/approvals?project=my-app&id=${first.id}`);
+    const at = `/approvals?project=my-app&id=${first.id}`;
+    const page = await stage.page(at, { has_clock: true });
     await openDialog(page, "Run npm publish --tag one");
     await page.getByRole("radio", { name: "npm publish --tag *" }).check();
     await page.getByRole("button", { name: "The whole project" }).click();
+    // The dialog takes no key at first; its time passes only as the test lets it.
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 100));
     await page.keyboard.press("Control+Enter");
-    await page.getByRole("dialog").getByText("2 held actions match. Approve them too?")
-      .waitFor();
+    const question = page.getByRole("dialog").getByText("2 held actions match. Approve them too?");
+    await until("the dialog is there", async () => {
+      await page.clock.runFor(20);
+      return await question.isVisible();
+    });
     await page.getByRole("dialog").getByText(long).waitFor();
     // Neither the key of a card nor the one that answered before decides here.
     for (const key of ["a", "y", "Shift+A", "Control+Enter"]) await page.keyboard.press(key);
     for (const { id } of same) expect((await stage.detail(id)).status).toBe("pending");
+    await page.clock.resume();
     await page.getByRole("button", { name: "Approve 2 actions", disabled: false }).waitFor();
     await page.keyboard.press("Control+Enter");
     await page.locator(".toast", { hasText: "Approved 2 actions" }).waitFor();

@@ -90,7 +90,7 @@ describe.runIf(ENGINE !== null)("a person opens a wall", () => {
     await stage.api("POST", `/api/actions/${earlier.id}/reject?project=my-app`, {});
     const { id, page, dialog } = await openDialog("curl -s https://rule.test/a");
     await dialog.getByRole("checkbox", { name: "the host rule.test" }).check();
-    await dialog.getByRole("button", { name: "Every command, by a rule" }).click();
+    await dialog.getByRole("button", { name: "Every command" }).click();
     await dialog.getByText(/1 more would have been allowed in the sandbox/).waitFor();
     await dialog.getByText("A person rejected one of these").waitFor();
     const config = join(stage.folder, "my-app/gate.config.json");
@@ -110,7 +110,7 @@ describe.runIf(ENGINE !== null)("a person opens a wall", () => {
     await dialog.getByLabel("Kind of wall").selectOption("Read the file");
     await dialog.getByLabel("Host, folder or file").fill("~/.toolrc");
     await dialog.getByRole("button", { name: "Add" }).click();
-    await dialog.getByRole("button", { name: "Every command, by a rule" }).click();
+    await dialog.getByRole("button", { name: "Every command" }).click();
     await dialog.getByText("No rule shows a hidden file").waitFor();
     expect(
       await dialog.getByRole("button", { name: "Approve and write the rule" }).isDisabled(),

@@ -94,6 +94,8 @@ test("the block of an agent is told as that, with the way to lift it", async () 
   const text = await alert.innerText();
   expect(text).toContain("gate session unblock agent");
   expect(text).toMatch(/It ends by itself at \d/);
+  await page.goto(`${stage.gate.url}/sessions?project=strict`);
+  await page.getByRole("cell", { name: "blocked", exact: true }).waitFor();
 });
 
 describe("one session", () => {

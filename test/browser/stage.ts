@@ -32,6 +32,8 @@ export interface PageOptions {
   width?: number;
   height?: number;
   scheme?: "light" | "dark";
+  /** Lets the test stop the page's clock, through `page.clock`. */
+  has_clock?: boolean;
 }
 
 /** `source` runs the daemon in the process of the test, `executable` is the program that is shipped. */
@@ -198,7 +200,7 @@ export class Stage {
 
   /** Opens a page in a browser without a key. */
   async stranger(
-    { width = 1440, height = 900, scheme = "light" }: PageOptions = {},
+    { width = 1440, height = 900, scheme = "light", has_clock = false }: PageOptions = {},
   ): Promise<Page> {
     const context = await this.browser.newContext({
       viewport: { width, height },
@@ -208,6 +210,7 @@ export class Stage {
     this.#contexts.push(context);
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
+    if (has_clock) await page.clock.install();
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.message}`));
     page.on("dialog", (dialog) => this.complaints.push(`dialog: ${dialog.message()}`));
     page.on("console", (message) => {

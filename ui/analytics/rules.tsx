@@ -2,6 +2,7 @@ import type { PolicyHit } from "../../server/policy/schema.ts";
 import { Segmented } from "../parts/button.tsx";
 import { Code } from "../parts/text.tsx";
 import { number } from "../parts/words.ts";
+import { nameOfRule } from "../policy/effects.tsx";
 import { useAddress } from "../state/address.ts";
 import type { Scope } from "./scope.ts";
 
@@ -68,11 +69,13 @@ export function Rules({ scope: { summary, hits, decided } }: { scope: Scope }) {
                   <a
                     href={address.href("/actions", { rule: keyOf(row), ...decided })}
                   >
-                    {row.pattern === null ? nameless(row.effect) : <Code value={row.pattern} />}
+                    {row.pattern === null
+                      ? nameless(row.effect)
+                      : <Code value={nameOfRule({ ...row, pattern: row.pattern })} />}
                   </a>
                   <span class="quiet small">
                     {EFFECTS[row.effect ?? ""] ?? ""}
-                    {row.list && `, ${row.source} ${row.list}`}
+                    {row.list && `, ${placeOf(row)}`}
                   </span>
                 </th>
                 <td data-label="Decisions">{number(row.decisions)}</td>
@@ -105,6 +108,10 @@ function nameless(effect: Row["effect"]): string {
   return effect === "allow"
     ? "No rule: the default or an earlier approval"
     : "No rule: the default";
+}
+
+function placeOf({ source, list }: Row): string {
+  return source === "builtin" ? "built into gate" : `${source} ${list}`;
 }
 
 /** A rule as the list of actions takes it. */

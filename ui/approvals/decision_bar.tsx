@@ -209,6 +209,9 @@ function RejectStep({ review }: { review: Review }) {
       {review.notes.value.length > 0 && (
         <p class="quiet small">Sends {count(review.notes.value.length, "comment")} on lines too</p>
       )}
+      {review.settled.value.length > 0 && (
+        <p class="quiet small">Settles {count(review.settled.value.length, "earlier comment")}</p>
+      )}
       <div class="decision-buttons">
         <button
           type="submit"

@@ -9,7 +9,7 @@ import { api, explain, unwrap } from "../state/client.ts";
 export const SPANS = [
   { value: "once", label: "This run" },
   { value: "session", label: "This session" },
-  { value: "rule", label: "Every command, by a rule" },
+  { value: "rule", label: "Every command" },
 ] as const;
 type Span = (typeof SPANS)[number]["value"];
 

@@ -7,7 +7,7 @@ import { SentenceLine } from "../parts/sentence.tsx";
 import { Text } from "../parts/text.tsx";
 import { Ago, Until } from "../parts/time.tsx";
 import { speak } from "../parts/toast.tsx";
-import { count, number, plain, sentenceOf, shortHash } from "../parts/words.ts";
+import { count, number, plain, sentenceOf } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { tellDrawn } from "../state/code.ts";
 import { connection } from "../state/events.ts";
@@ -99,10 +99,21 @@ function GroupHead({ item, items, groupOf }: GroupProps) {
     <li class="queue-group small quiet">
       {item.asleep
         ? "Snoozed"
-        : <Text as="span" value={isSession ? item.agent : nameOfProject(item.project_id)} />}
-      <span>{isSession ? `session ${shortHash(item.session_id)}, ${held}` : held}</span>
+        : isSession
+        ? <Session action={item} />
+        : <Text as="span" value={nameOfProject(item.project_id)} />}
+      <span>{held}</span>
     </li>
   );
+}
+
+const loadSession = () => import("./session_group.tsx");
+
+/** Loaded only for groups by session. */
+function Session({ action }: { action: QueueItem }) {
+  const { value } = useLazy(loadSession);
+  if (value) return <value.SessionGroup action={action} />;
+  return <Text as="span" value={action.agent} />;
 }
 
 /** Moves the focus with the selection while a row has it, also when that row goes away. */

@@ -43,6 +43,8 @@ export class Review {
   readonly reason = signal("");
   /** Comments on lines of the plan, which go with a rejection. */
   readonly notes = signal<readonly LineComment[]>([]);
+  /** Comments on earlier versions that a rejection settles. */
+  readonly settled = signal<readonly string[]>([]);
   /** The text that the person typed because the risk asks for it. */
   readonly typed = signal("");
   /** The text that an approval of this action needs has been typed, or it needs none. */
@@ -87,6 +89,7 @@ export class Review {
       if (seen) this.ended.value = true;
     },
     notes: this.notes,
+    settled: this.settled,
   };
   readonly #decided: (action: Action, pressed_at: number) => void;
   /** The version that is drawn. */
@@ -205,10 +208,16 @@ export class Review {
     if (!this.#canDecide()) return;
     const reason = this.reason.value.trim();
     const comments = [...this.notes.value];
+    const settled = [...this.settled.value];
     void this.#send((json, id, project) =>
       api(project).api.actions[":id"].reject.$post({
         param: { id },
-        json: { ...json, ...reason && { reason }, ...comments.length > 0 && { comments } },
+        json: {
+          ...json,
+          ...reason && { reason },
+          ...comments.length > 0 && { comments },
+          ...settled.length > 0 && { settled },
+        },
       }), { signs: false });
   }
 

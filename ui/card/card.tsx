@@ -68,13 +68,13 @@ export function Card({ detail, mode, onMode, reading, hidden, children }: CardPr
 
 /** Loaded only for a plan. */
 function Steps(props: CardProps) {
-  const { value, failed } = useLazy(() => import("./steps.tsx"));
+  const { value, failed } = useLazy(loadSteps);
   return value ? <value.Steps {...props} /> : <Waiting failed={failed} />;
 }
 
 /** Loaded after the plan, below it. */
 function Context({ detail }: { detail: ActionDetail }) {
-  const { value } = useLazy(() => import("./context.tsx"), "card");
+  const { value } = useLazy(loadContext, "card");
   return value && <value.Context detail={detail} />;
 }
 
@@ -179,6 +179,11 @@ function WhyHeld({ detail }: { detail: ActionDetail }) {
 }
 
 const loadConflicts = () => import("./conflicts.tsx");
+const loadSteps = () => import("./steps.tsx");
+const loadContext = () => import("./context.tsx");
+const loadSandboxed = () => import("./in_sandbox.tsx");
+const loadHeldChanges = () => import("./held_changes.tsx");
+const loadRouted = () => import("./approvals.tsx");
 
 /** How the file has changed since the action was held. */
 function Base({ base, detail }: { base: NonNullable<ActionDetail["base"]>; detail: ActionDetail }) {
@@ -195,13 +200,13 @@ function Others({ detail }: { detail: ActionDetail }) {
 
 /** The sandbox of a command, or why the agent wants to leave it. */
 function Sandboxed({ detail }: { detail: ActionDetail }) {
-  const { value, failed } = useLazy(() => import("./in_sandbox.tsx"));
+  const { value, failed } = useLazy(loadSandboxed);
   return value ? <value.InSandbox detail={detail} /> : <Waiting failed={failed} />;
 }
 
 /** The command whose changes are held, or the changes of a command. */
 function HeldChanges({ detail }: { detail: ActionDetail }) {
-  const { value, failed } = useLazy(() => import("./held_changes.tsx"));
+  const { value, failed } = useLazy(loadHeldChanges);
   return value ? <value.HeldChanges detail={detail} /> : <Waiting failed={failed} />;
 }
 
@@ -211,7 +216,7 @@ function Approvals({ approvals }: Pick<ActionDetail, "approvals">) {
 
 /** Loaded only for an action with an approval route. */
 function Routed({ approvals }: { approvals: NonNullable<ActionDetail["approvals"]> }) {
-  const { value } = useLazy(() => import("./approvals.tsx"));
+  const { value } = useLazy(loadRouted);
   return (
     <Fact name="Approvals">
       {value && <value.Approvals approvals={approvals} />}

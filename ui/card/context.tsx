@@ -51,7 +51,9 @@ function Asked({ session }: { session: string }) {
   );
 }
 
-function Subject({ detail: { path, command, tool } }: { detail: ActionDetail }) {
+function Subject({ detail: { path, command, tool, taken_from, lease } }: { detail: ActionDetail }) {
+  if (taken_from) return <>changes of a command</>;
+  if (lease) return <>plans</>;
   if (command !== null) return <Code value={beginningOf(command)} />;
   return path === null ? <Text value={tool} /> : <>this file</>;
 }

@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { Button, Segmented } from "../parts/button.tsx";
@@ -8,6 +8,7 @@ import { bytesOf, count } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import type { DiffMode } from "./diff.tsx";
 import type { DiffModel } from "./diff_model.ts";
+import type { EarlierProps } from "./earlier_comments.tsx";
 import { FileFrame } from "./file_frame.tsx";
 import type { Notes, Place } from "./notes.tsx";
 
@@ -17,6 +18,8 @@ export interface Reading {
   end(seen: boolean): void;
   /** The comments on lines; absent where nobody can reject. */
   notes?: Notes;
+  /** The ids of comments on earlier versions that a rejection settles. */
+  settled?: Signal<readonly string[]>;
 }
 
 interface FilesProps {
@@ -54,7 +57,7 @@ export function Files({ action, files, hidden, mode, onMode, reading }: FilesPro
           file={file}
           mode={mode}
           onMode={at === 0 ? onMode : undefined}
-          notes={reading?.notes}
+          reading={reading}
           onShown={(one) => shown.value = new Map(shown.value).set(at, one)}
         />
       ))}
@@ -99,7 +102,7 @@ interface FileProps {
   mode: DiffMode;
   /** Switches the view; undefined hides the switch. */
   onMode: ((mode: DiffMode) => void) | undefined;
-  notes: Notes | undefined;
+  reading: Reading | undefined;
   onShown: (shown: Shown) => void;
 }
 
@@ -110,11 +113,11 @@ function FileView(props: FileProps) {
   return isText && file.is_known !== false ? <FileDiff {...props} /> : <WithoutDiff {...props} />;
 }
 
-function FileDiff({ file, mode, onMode, notes, onShown }: FileProps) {
-  const loaded = useLazy(
-    () => Promise.all([import("./diff.tsx"), import("./notes.tsx")]),
-    "card",
-  );
+const loadDiff = () => Promise.all([import("./diff.tsx"), import("./notes.tsx")]);
+
+function FileDiff({ action, file, mode, onMode, reading, onShown }: FileProps) {
+  const { notes, settled } = reading ?? {};
+  const loaded = useLazy(loadDiff, "card");
   const place = useSignal<Place | null>(null);
   const address = useAddress();
   const skips_blanks = address.query["blanks"] === "skipped";
@@ -179,8 +182,19 @@ function FileDiff({ file, mode, onMode, notes, onShown }: FileProps) {
           />
         )
         : <Waiting failed={loaded.failed} />}
+      {settled && model.value && file.path !== null && (
+        <Earlier action={action} file={{ ...file, path: file.path }} {...{ settled, place }} />
+      )}
     </FileFrame>
   );
+}
+
+const loadEarlier = () => import("./earlier_comments.tsx");
+
+/** Loaded after the diff, below it. */
+function Earlier(props: EarlierProps) {
+  const { value } = useLazy(loadEarlier, "card");
+  return value && <value.EarlierComments {...props} />;
 }
 
 function WithoutDiff({ action, file, onShown }: FileProps) {
@@ -239,8 +253,10 @@ function Opaque({ action, file }: Pick<FileProps, "action" | "file">) {
 /** The name only decides whether the page asks; the daemon looks at the content. */
 const IMAGE = /\.(?:png|jpe?g|gif|webp)$/i;
 
+const loadImages = () => import("./images.tsx");
+
 function LazyImages({ action, file }: Pick<FileProps, "action" | "file">) {
-  const { value, failed } = useLazy(() => import("./images.tsx"), "card");
+  const { value, failed } = useLazy(loadImages, "card");
   const Images = value?.default;
   if (!Images) return <Waiting failed={failed} />;
   return <Images action={action} before={file.before_sha256} after={file.after_sha256} />;

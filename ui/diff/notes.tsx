@@ -8,8 +8,8 @@ import type { DiffModel } from "./diff_model.ts";
 /** The comments on lines of a held change. The agent reads them if the action is rejected. */
 export type Notes = Signal<readonly LineComment[]>;
 
-/** A line of a file, before or after the change. */
-export type Place = Pick<LineComment, "line" | "side">;
+/** A line of a file, before or after the change, and the earlier comment that is taken up there. */
+export type Place = Pick<LineComment, "line" | "side" | "answers">;
 
 /** The line that a person most likely means: the first that changes. */
 export function firstPlace({ parts }: DiffModel): Place {
@@ -67,8 +67,10 @@ export function FileNotes({ notes, path, place }: FileNotesProps) {
   );
 }
 
-function nameOf({ line, side }: Place): string {
-  return side === "before" ? `Line ${line} before the change` : `Line ${line}`;
+/** "Line 4", and whether it is one before the change. */
+export function nameOf({ line, side, answers }: Place): string {
+  const name = side === "before" ? `Line ${line} before the change` : `Line ${line}`;
+  return answers ? `${name}, an answer` : name;
 }
 
 interface NoteFormProps {
@@ -80,13 +82,13 @@ function NoteForm({ place, onAdd }: NoteFormProps) {
   const id = useId();
   const text = useSignal("");
   const field = useRef<HTMLTextAreaElement>(null);
-  const { line, side } = place.value!;
+  const { line, side, answers } = place.value!;
   useLayoutEffect(() => field.current?.focus(), []);
   const close = () => place.value = null;
   const add = () => {
     const said = text.peek().trim();
     if (said === "" || !(line > 0)) return;
-    onAdd({ line, side, text: said });
+    onAdd({ line, side, text: said, ...answers && { answers } });
     close();
   };
   return (
@@ -111,7 +113,7 @@ function NoteForm({ place, onAdd }: NoteFormProps) {
             min="1"
             value={line || ""}
             onInput={(event) =>
-              place.value = { side, line: event.currentTarget.valueAsNumber || 0 }}
+              place.value = { ...place.value!, line: event.currentTarget.valueAsNumber || 0 }}
           />
         </span>
         <label class="field-check">
@@ -119,12 +121,17 @@ function NoteForm({ place, onAdd }: NoteFormProps) {
             type="checkbox"
             checked={side === "before"}
             onChange={(event) =>
-              place.value = { line, side: event.currentTarget.checked ? "before" : "after" }}
+              place.value = {
+                ...place.value!,
+                side: event.currentTarget.checked ? "before" : "after",
+              }}
           />
           <span>before the change</span>
         </label>
       </div>
-      <label for={`${id}-text`}>Comment for the agent</label>
+      <label for={`${id}-text`}>
+        {answers ? "Answer to the earlier comment" : "Comment for the agent"}
+      </label>
       <textarea
         id={`${id}-text`}
         ref={field}

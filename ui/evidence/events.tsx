@@ -58,7 +58,7 @@ function Entry({ line, isProven }: { line: string; isProven: boolean }) {
             value={`${actor?.kind === "agent" ? "agent " : ""}${actor?.id}`}
           />
           <code class="object">
-            <Text value={String(object).slice(0, 300)} />
+            <Text value={String(object).slice(0, 300).replaceAll("\n", " · ")} />
           </code>
         </summary>
         <pre><Text value={JSON.stringify(event, null, 2)} code /></pre>

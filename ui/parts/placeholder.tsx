@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { provenKey } from "../state/auth.ts";
 import { loadStyles, type Styles } from "../state/code.ts";
+import { connection } from "../state/events.ts";
 import { bind, useKeys } from "../state/keys.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { Text } from "./text.tsx";
@@ -60,28 +61,38 @@ export function More({ rest, next, onMore }: MoreProps) {
 
 /**
  * A value from a separate chunk; null until it and its styles are loaded. The daemon proves itself
- * first: a chunk from another program would run with everything that this page holds.
+ * first: a chunk from another program would run with everything that this page holds. A chunk that
+ * failed is loaded again when the daemon answers again.
  */
 export function useLazy<T>(
   load: () => Promise<T>,
   styles: Styles = "all",
 ): { value: T | null; failed: boolean } {
+  const known = loaded.get(load) as T | undefined;
   const [state, setState] = useState<{ value: T | null; failed: boolean }>({
-    value: null,
+    value: known ?? null,
     failed: false,
   });
+  const isLive = connection.value === "live";
   useEffect(() => {
+    if (state.value !== null) return;
     let mounted = true;
     provenKey().then(() => Promise.all([load(), loadStyles(styles)])).then(
-      ([value]) => mounted && setState({ value, failed: false }),
+      ([value]) => {
+        loaded.set(load, value);
+        if (mounted) setState({ value, failed: false });
+      },
       () => mounted && setState({ value: null, failed: true }),
     );
     return () => {
       mounted = false;
     };
-  }, []);
+  }, [isLive]);
   return state;
 }
+
+/** What each function has loaded: it is there again without the daemon. */
+const loaded = new WeakMap<() => Promise<unknown>, unknown>();
 
 /** Stands in for a chunk that is loading or failed to load. */
 export function Waiting({ failed }: { failed: boolean }) {

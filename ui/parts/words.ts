@@ -31,7 +31,9 @@ const HOST_VERBS: Record<string, string> = {
   Read: "Read",
 };
 
-type Described = Pick<Action, "tool" | "path" | "command"> & Partial<Pick<Action, "title">>;
+type Described =
+  & Pick<Action, "tool" | "path" | "command">
+  & Partial<Pick<Action, "title" | "moved_to">>;
 
 /** Describes an action in one line. */
 export function sentenceOf(action: Described): Sentence {
@@ -48,7 +50,8 @@ export function sentenceOf(action: Described): Sentence {
     return { verb, object: action.path, tail: action.path ? "" : "an earlier action" };
   }
   if (action.command !== null) return sentenceOfCommand(verb, action.command);
-  return { verb, object: action.path, tail: "" };
+  const to = action.moved_to ? { to: action.moved_to } : {};
+  return { verb, object: action.path, ...to, tail: "" };
 }
 
 // The path is part of the sentence; otherwise ten held writes of a host would read the same.
@@ -99,14 +102,7 @@ export function headlineOf(detail: ActionDetail): Sentence {
   }
   const more = (detail.files?.length ?? 1) - 1;
   if (more > 0) return { ...sentence, tail: ` and ${count(more, "more file")}` };
-  const to = targetOf(detail);
-  return to === null ? sentence : { ...sentence, to };
-}
-
-/** The target of a move, or null. */
-function targetOf({ tool, path, changes }: ActionDetail): string | null {
-  if (toolOf(tool).shows !== "two_paths") return null;
-  return changes.find((change) => change.path !== path)?.path ?? null;
+  return sentence;
 }
 
 /** Whether the headline of a card shows its command whole, so that the card need not repeat it. */

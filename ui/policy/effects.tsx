@@ -38,3 +38,10 @@ export function effectOf(list: string): Effect | null {
 export function keyOf({ source, list, pattern }: Rule): string {
   return `${source}/${list}/${pattern}`;
 }
+
+/** How pages call a rule: by its pattern; a built-in one has a name, because nobody wrote its pattern. */
+export function nameOfRule(
+  { source, list, pattern }: { source: string | null; list: string | null; pattern: string },
+): string {
+  return (source === "builtin" ? list : null) ?? pattern;
+}

@@ -10,7 +10,7 @@ import { Code, Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { api, explain, unwrap } from "../state/client.ts";
-import { EffectBadge, effectOf, keyOf, SOURCES } from "./effects.tsx";
+import { EffectBadge, effectOf, keyOf, nameOfRule, SOURCES } from "./effects.tsx";
 
 /** The rules that match what is tested, those of them that only may match, and the one that decides. */
 export interface Judged {
@@ -249,7 +249,7 @@ function Matched({ matched, unsure, rule, effect }: MatchedProps) {
       {rules.map((one) => (
         <li key={keyOf(one)} class={keyOf(one) === winner ? "rule-wins" : undefined}>
           <EffectBadge effect={keyOf(one) === winner ? effect : effectOf(one.list)} />
-          <Code value={one.pattern} />
+          <Code value={nameOfRule(one)} />
           <span class="quiet small">{SOURCES[one.source]}</span>
           {keyOf(one) === winner && <strong class="small">decides</strong>}
         </li>

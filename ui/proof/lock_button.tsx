@@ -3,13 +3,14 @@ import { Key } from "../parts/button.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { speak } from "../parts/toast.tsx";
 import { useAddress } from "../state/address.ts";
+import { key } from "../state/auth.ts";
 import { invitation } from "../state/invitation.ts";
 import { enrolled, isWithoutKey, lock, proof, unlock, unlocked } from "../state/proof.ts";
 import { openSetDialog } from "./choosing.ts";
 
-/** Locks or unlocks the page; does nothing where no passphrase is set. */
+/** Locks or unlocks the page; does nothing where no passphrase is set, or without a daemon. */
 export function turnLock(): void {
-  if (enrolled.peek()?.kind !== "passphrase") return;
+  if (enrolled.peek()?.kind !== "passphrase" || key.peek() === null) return;
   if (unlocked.peek() === null) return void unlock();
   lock();
   speak("The page is locked");
@@ -19,7 +20,7 @@ export function turnLock(): void {
 export function LockButton() {
   const address = useAddress();
   const home = proof.value?.kind;
-  if (home === undefined) return null;
+  if (home === undefined || key.value === null) return null;
   const kind = isWithoutKey.value
     ? (invitation.value === null ? "missing" : "none")
     : ownKind(home);

@@ -91,7 +91,7 @@ export function SetForm({ onDone, leave, onLeave }: SetFormProps) {
           busy={busy.value}
           onClick={() => void run(setPasskey, "The passkey is set")}
         >
-          Use a passkey instead
+          Use a passkey
         </Button>
         <Button kind="quiet" onClick={onLeave}>{leave}</Button>
       </div>

@@ -65,7 +65,7 @@ function Way({ way, session, onChange }: WayProps) {
             <Text value={title} />
           </strong>
         </p>
-        <Text as="p" value={`${why[0]?.toUpperCase() ?? ""}${why.slice(1)}.`} />
+        <Text as="p" value={`${sentenceCase(why)}.`} />
         <ol class="remediation-steps quiet small">
           {steps.map((step) => <Text key={step} as="li" value={step} />)}
         </ol>
@@ -206,4 +206,9 @@ function RollBack({ way: { call }, session, onChange }: WayProps) {
       </div>
     </div>
   );
+}
+
+/** Begins with a capital letter, apart from the program's own name. */
+function sentenceCase(text: string): string {
+  return /^gate\b/.test(text) ? text : `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
 }

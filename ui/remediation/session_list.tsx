@@ -5,6 +5,7 @@ import { Text } from "../parts/text.tsx";
 import { Ago } from "../parts/time.tsx";
 import { count, number } from "../parts/words.ts";
 import { stateOf } from "../sessions/session.ts";
+import { SessionTitle } from "../sessions/title.tsx";
 import { useAddress } from "../state/address.ts";
 import type { Kept } from "../state/kept.ts";
 
@@ -49,13 +50,14 @@ function Row({ session, isChosen, several }: RowProps) {
       >
         <Icon name={block_reason === null ? "layers" : "ban"} class="tool-icon" />
         <span class="list-row-words">
-          <Text as="span" class="ellipsis" value={agent} />
+          <SessionTitle session={session} />
           <span class="dotted quiet small">
+            <Text as="span" value={agent} />
             <Ago at={started_at} said />
             {several && <Text as="span" value={project_id} />}
             <span>{count(action_count, "action")}</span>
             {pending_count > 0 && <span>{number(pending_count)} held</span>}
-            <span>{block_reason === null ? stateOf(session) : "blocked"}</span>
+            <span>{stateOf(session)}</span>
           </span>
         </span>
       </button>

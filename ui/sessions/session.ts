@@ -26,8 +26,9 @@ const MAX_ACTIONS = 500;
 const ROLLED_BACK = { none: "", partial: ", partly rolled back", full: ", rolled back" } as const;
 
 /** Whether the session is open, idle or ended, and how much of it is rolled back, in words. */
-export function stateOf({ state, rollback_state }: ListedSession): string {
-  return `${state}${ROLLED_BACK[rollback_state]}`;
+export function stateOf({ state, block_reason, rollback_state }: ListedSession): string {
+  const isBlocked = block_reason !== null && state !== "ended";
+  return `${isBlocked ? "blocked" : state}${ROLLED_BACK[rollback_state]}`;
 }
 
 /** Reads a session with its actions and files. @throws ProblemError */

@@ -1,6 +1,8 @@
 import { Icon } from "../parts/icon.tsx";
 import { useLazy, Waiting } from "../parts/placeholder.tsx";
+import { key } from "../state/auth.ts";
 import { connection } from "../state/events.ts";
+import { RefusedBanner } from "./refused.tsx";
 
 /** Warnings above every page: a lost connection, who can approve, changed ledgers and configs. */
 export function Banners() {
@@ -37,15 +39,18 @@ async function loadLater() {
 
 // Without the daemon, the page is not updated and nothing can be decided.
 function Offline() {
-  const isOffline = connection.value === "offline";
+  // A page without a key that is still shown has met another daemon, or another program.
+  const isRefused = key.value === null;
+  const isOffline = !isRefused && connection.value === "offline";
   return (
     <div
       class="banners"
       role="region"
       aria-label="Connection"
       aria-live="polite"
-      hidden={!isOffline}
+      hidden={!isRefused && !isOffline}
     >
+      {isRefused && <RefusedBanner />}
       {isOffline && (
         <div class="banner tone-danger">
           <Icon name="alert" />

@@ -30,10 +30,12 @@ interface ProblemsProps {
 
 /** Loaded only when there is something to say. */
 function Problems(props: ProblemsProps) {
-  const { value, failed } = useLazy(() => import("./config_problems.tsx"));
+  const { value, failed } = useLazy(loadProblems);
   if (value) return <value.ConfigProblems {...props} />;
   return failed ? <Waiting failed /> : null;
 }
+
+const loadProblems = () => import("./config_problems.tsx");
 
 /** The configs of the selected projects, read repeatedly. */
 function useConfigs(): { views: ConfigView[]; reread: (path: string) => void } {

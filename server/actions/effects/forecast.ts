@@ -86,5 +86,7 @@ function keptFiles(kept: number, isDone: boolean): string {
 function sentenceOf(gaps: readonly string[]): string {
   const shown = gaps.slice(0, 3).map((gap) => gap.slice(0, 300)).join("; ");
   const more = gaps.length > 3 ? `; and ${gaps.length - 3} more` : "";
-  return `${shown.charAt(0).toUpperCase()}${shown.slice(1)}${more}`;
+  // The program's own name keeps its small letter.
+  const isName = shown.startsWith("gate ");
+  return `${isName ? shown : `${shown.charAt(0).toUpperCase()}${shown.slice(1)}`}${more}`;
 }

@@ -6,7 +6,7 @@ import { listInOrder } from "./order.ts";
 import type { ActionList, ActionQuery } from "./schema.ts";
 import type { Action } from "../schema.ts";
 import { type OpenSpan, openSpans, partsOf } from "./open_spans_store.ts";
-import { PUBLIC, TITLE, toListed } from "../store.ts";
+import { NAMED, PUBLIC, toListed } from "../store.ts";
 import {
   apartScan,
   hasEach,
@@ -41,7 +41,7 @@ const NOTHING_MS = 0.5;
 /** Testing a row for a word costs about as much as reading this many rows. */
 const WORD_IN_ROW = 20;
 
-const COLUMNS = [...PUBLIC.map((name) => `actions.${name}`), TITLE].join(", ");
+const COLUMNS = [...PUBLIC.map((name) => `actions.${name}`), NAMED].join(", ");
 
 /** At most `limit` actions after the cursor, in the queried order. */
 export async function listActions(

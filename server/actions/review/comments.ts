@@ -22,10 +22,11 @@ export async function reasonWith(
   if (comments.length === 0) return reason;
   const texts: string[] = reason === null || reason === "" ? [] : [reason];
   for (const comment of comments) {
-    const { path, line, side, text } = comment;
+    const { path, line, side, text, answers } = comment;
     const quoted = await lineOf(services, row, comment);
     const where = side === "before" ? ", before the change" : "";
-    texts.push(`${path}:${line}${where} (${JSON.stringify(quoted)}): ${text}`);
+    const again = answers === undefined ? "" : ", again";
+    texts.push(`${path}:${line}${where} (${JSON.stringify(quoted)})${again}: ${text}`);
   }
   const whole = texts.join("\n");
   if (whole.length <= MAX_REASON) return whole;

@@ -197,7 +197,7 @@ export async function reject(
   requireReviewer(caller, "reject the action", "gate reject");
   await context.services.team.requireDecider(caller, "reject the action");
   const row = await loadPending(context, id, "reject", input.expected_digest);
-  const { comments = [] } = input;
+  const { comments = [], settled = [] } = input;
   const reason = await reasonWith(context.services, row, input.reason ?? null, comments);
   return await decide(context, row, "reject", {
     to: { status: "rejected", decided_by: caller.id, reason },
@@ -206,6 +206,7 @@ export async function reject(
     why: {
       ...{ status: "rejected", reason, digest: row.digest },
       ...comments.length > 0 && { comments },
+      ...settled.length > 0 && { settled },
     },
     ...row.route && { earlier: [rejection(row, row.route, caller)] },
   });

@@ -50,15 +50,15 @@ export class Budgets {
     const more = wanted.paths.filter((path) => !spent.files.has(path)).length;
     const isOpen = changes.length === 0 ? 1 : 0;
     const rows = [
-      ["maxChangedFilesPerSession", spent.files.size + more, "files"],
-      ["maxChangedBytesPerSession", spent.bytes + wanted.bytes, "bytes"],
+      ["maxChangedFilesPerSession", spent.files.size + more, "changed files"],
+      ["maxChangedBytesPerSession", spent.bytes + wanted.bytes, "changed bytes"],
       ["maxDeletionsPerSession", spent.deletions + wanted.deletions, "deletions"],
     ] as const;
     const found = rows.find(([limit, sum]) => sum + isOpen > limits[limit]);
     if (found === undefined) return null;
     const [limit, sum, what] = found;
-    const reason = `The session has spent its budget: it would reach ${sum} changed ${what} that ` +
-      `nobody reviewed, and ${limit} is ${limits[limit]}`;
+    const reason = `The session has spent its budget: it would reach ${sum} ${what} that nobody ` +
+      `reviewed, and may reach ${limits[limit]}`;
     return { limit, reason };
   }
 

@@ -110,7 +110,8 @@ function isReversible(reversibility: Reversibility | null): boolean {
 }
 
 function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  // The program's own name keeps its small letter.
+  return text.startsWith("gate ") ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const UNDECIDED = {

@@ -77,7 +77,7 @@ export const PASSKEY: Deed[] = [
     "set a passkey, miss a touch of it, and approve with it",
     {
       "proof/notices": ["Set it up"],
-      "proof/set_form": ["Use a passkey instead"],
+      "proof/set_form": ["Use a passkey"],
       "proof/unlock_dialog": ["Waiting for your passkey | Use your passkey"],
     },
     async (scene) => {
@@ -88,7 +88,7 @@ export const PASSKEY: Deed[] = [
       const dialog = page.getByRole("dialog");
       await hand.press(button("Not now", dialog), "Escape");
       await hand.press(button("Set it up"));
-      await hand.press(button("Use a passkey instead", dialog));
+      await hand.press(button("Use a passkey", dialog));
       await page.getByRole("link", { name: "Passkey: asked each time" }).waitFor();
       expect((await scene.stage.api("GET", "/api/proof")).kind).toBe("passkey");
       const action = await scene.held();

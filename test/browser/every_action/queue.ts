@@ -358,6 +358,34 @@ export const QUEUE: Deed[] = [
   ),
   deed(
     "Approvals",
+    "settle a comment on an earlier version and answer another",
+    { "diff/earlier_comments": ["Answer", "Settled | Settle"] },
+    async (scene) => {
+      const { hand, button } = use(scene);
+      const path = `src/${scene.name()}.ts`;
+      const write = (content: string) => scene.stage.submit("write_file", { path, content });
+      const { id, project_id } = await write("one\ntwo\n");
+      const comments = [1, 2].map((line) => ({ path, line, text: `not ${line}` }));
+      await scene.stage.api("POST", `/api/actions/${id}/reject?project=${project_id}`, {
+        comments,
+      });
+      const next = await write("one\ntwo\nthree\n");
+      await scene.card(next);
+      const earlier = scene.region("Earlier comments");
+      await hand.press(button("Settle", earlier).first());
+      await earlier.getByRole("button", { name: "Settled" }).waitFor();
+      await hand.press(button("Answer", earlier).nth(1));
+      await hand.type(scene.page.getByLabel("Answer to the earlier comment"), "still not");
+      await hand.press(button("Add the comment"), "Enter");
+      await hand.press(button("Reject"), "r");
+      await scene.see("Settles 1 earlier comment");
+      await hand.press(scene.page.locator(".decision button[type=submit]"), "Enter");
+      await scene.becomes(next, "rejected");
+      expect((await scene.stage.detail(next.id)).reason).toContain('("two"), again: still not');
+    },
+  ),
+  deed(
+    "Approvals",
     "open the record",
     { [BAR]: ["Record"], [PANE]: ["key o", "key enter"] },
     async (scene) => {

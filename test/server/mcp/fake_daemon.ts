@@ -181,6 +181,7 @@ export class FakeDaemon {
       before_sha256: null,
       lines: null,
       title: null,
+      moved_to: null,
       after_sha256: null,
       bytes: null,
       digest: "d",

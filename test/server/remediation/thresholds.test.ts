@@ -54,7 +54,7 @@ describe("thresholds", () => {
     expect(block).toMatchObject({
       session_id: session.session_id,
       agent: null,
-      reason: "Policy has denied 5 of its actions within 600 seconds",
+      reason: "Policy has denied 5 of its actions within 10 minutes",
       expires_at: new Date(gate.clock.now + 900_000).toISOString(),
     });
     const told = gate.events.filter(({ topic, type }) =>

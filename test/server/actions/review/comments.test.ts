@@ -68,3 +68,27 @@ test("comments that are too long together are refused", async () => {
   );
   expect((await reject(gate, id, { comments })).status).toBe(400);
 });
+
+test("an answer is said to be one, and what is settled is recorded", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
+  const first = await hold(gate);
+  const comment = { path: "src/a.ts", line: 4, text: "why?" };
+  await reject(gate, first, { comments: [comment] });
+  const second = await hold(gate);
+  const answer = { ...comment, text: "still", answers: `${first}/0` };
+  const settled = [`${first}/1`];
+  const { reason } = await (await reject(gate, second, { comments: [answer], settled })).json();
+  expect(reason).toBe('src/a.ts:4 ("four"), again: still');
+  const { timeline } = await (await gate.request("GET", `/api/actions/${second}`)).json();
+  expect(timeline.at(-1).data).toMatchObject({ comments: [answer], settled });
+});
+
+test.each([["no id", "x"], ["no number", crypto.randomUUID()]])(
+  "an answer that names a comment by %s is refused",
+  async (_what, answers) => {
+    const gate = await createTestGate({ policies: { defaultEffect: "ask" } });
+    const id = await hold(gate);
+    const comment = { path: "src/a.ts", line: 4, text: "why?", answers };
+    expect((await reject(gate, id, { comments: [comment] })).status).toBe(400);
+  },
+);
