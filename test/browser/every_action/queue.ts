@@ -372,9 +372,10 @@ export const QUEUE: Deed[] = [
       const next = await write("one\ntwo\nthree\n");
       await scene.card(next);
       const earlier = scene.region("Earlier comments");
-      await hand.press(button("Settle", earlier).first());
+      await hand.press(button("Settle", earlier));
       await earlier.getByRole("button", { name: "Settled" }).waitFor();
-      await hand.press(button("Answer", earlier).nth(1));
+      const second = earlier.getByRole("listitem").filter({ hasText: "not 2" }).first();
+      await hand.press(button("Answer", second));
       await hand.type(scene.page.getByLabel("Answer to the earlier comment"), "still not");
       await hand.press(button("Add the comment"), "Enter");
       await hand.press(button("Reject"), "r");
