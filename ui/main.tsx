@@ -145,6 +145,7 @@ const CHUNKS = [
   () => loadStyles(),
   () => import("./approvals/review_pane.tsx"),
   () => import("./approvals/edit_pane.tsx"),
+  () => import("./approvals/edit_steps.tsx"),
   () => import("./approvals/editor.tsx"),
   () => import("./diff/diff.tsx"),
   () => import("./approvals/remember_dialog.tsx"),

@@ -136,7 +136,7 @@ test.each([["light", 1440], ["dark", 390]] as const)(
     await page.getByText("Line 4, an answer").waitFor();
     await page.keyboard.press("r");
     await page.getByText("Sends 1 comment on lines too").waitFor();
-    await page.getByText("Settles 1 earlier comment").waitFor();
+    await page.getByText("Settles 1 comment").waitFor();
     await page.keyboard.press("Enter");
     await expect.poll(async () => (await stage.detail(second.id)).status).toBe("rejected");
     expect((await stage.detail(second.id)).reason).toBe(

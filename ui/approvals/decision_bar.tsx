@@ -36,10 +36,8 @@ export function DecisionBar({ review, detail, onReadOn, onSnoozed, href }: BarPr
         ? <ConfirmStep review={review} onReadOn={onReadOn} />
         : mode === "snooze"
         ? <SnoozeStep review={review} detail={detail} onSnoozed={onSnoozed} />
-        : mode === "edit"
-        ? <EditStep review={review} />
-        : mode === "check"
-        ? <CheckStep review={review} />
+        : mode === "edit" || mode === "check"
+        ? <Editing review={review} step={mode} />
         : <Choices review={review} detail={detail} />}
     </footer>
   );
@@ -210,7 +208,7 @@ function RejectStep({ review }: { review: Review }) {
         <p class="quiet small">Sends {count(review.notes.value.length, "comment")} on lines too</p>
       )}
       {review.settled.value.length > 0 && (
-        <p class="quiet small">Settles {count(review.settled.value.length, "earlier comment")}</p>
+        <p class="quiet small">Settles {count(review.settled.value.length, "comment")}</p>
       )}
       <div class="decision-buttons">
         <button
@@ -315,50 +313,12 @@ export function TypedField({ review, onEnter }: { review: Review; onEnter: () =>
   );
 }
 
-function EditStep({ review }: { review: Review }) {
-  const same = review.draft.value === editableOf(review.detail.value!);
-  return (
-    <div class="decision-row">
-      <div class="decision-buttons">
-        <Button
-          kind="primary"
-          keys="mod+enter"
-          disabled={same}
-          onClick={() => review.open("check")}
-        >
-          Review your change
-        </Button>
-        <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
-      </div>
-      <p class="quiet small digest">
-        {same ? "You have not changed anything yet" : "Your version will be executed"}
-      </p>
-    </div>
-  );
-}
+const loadEditSteps = () => import("./edit_steps.tsx");
 
-function CheckStep({ review }: { review: Review }) {
-  return (
-    <div class="decision-row">
-      <TypedField review={review} onEnter={() => review.approveEdited()} />
-      <div class="decision-buttons">
-        <Button
-          kind="primary"
-          icon="check"
-          keys="mod+enter"
-          busy={review.isLocked.value}
-          disabled={!review.isTyped.value}
-          onClick={() => review.approveEdited()}
-        >
-          Approve with edit
-        </Button>
-        <Button kind="quiet" keys="escape" onClick={() => review.close()}>
-          Back to the editor
-        </Button>
-      </div>
-      <p class="quiet small digest">The agent sees your changes</p>
-    </div>
-  );
+/** Loaded only for an edit. */
+function Editing(props: { review: Review; step: "edit" | "check" }) {
+  const { value } = useLazy(loadEditSteps);
+  return value && <value.EditSteps {...props} />;
 }
 
 function Decided({ detail, href }: { detail: ActionDetail; href: string }) {

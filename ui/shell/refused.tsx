@@ -1,20 +1,13 @@
 import { Icon } from "../parts/icon.tsx";
 import { refusal } from "../state/auth.ts";
 
-/** Explains why the page deleted its key, and how to get another one. */
+/** Explains on the login page why the page deleted its key, and how to get another one. */
 export function Refused() {
   return (
     <>
       <Icon name="octagon" class="login-icon tone-danger" />
       <h1>{titleOfRefusal()}</h1>
       <Reason />
-      <p>Close this page. Open a new one from a terminal, which asks your own daemon:</p>
-      <p>
-        <code class="login-command">gate dashboard</code>
-      </p>
-      <p class="quiet">
-        If that fails, <code>gate doctor</code> names what is wrong with the port.
-      </p>
     </>
   );
 }
@@ -28,9 +21,8 @@ export function RefusedBanner() {
         <h2>{titleOfRefusal()}</h2>
         <Reason />
         <p>
-          Run <code>gate dashboard</code>{" "}
-          in a terminal: it opens a new page, and this one goes on with what you typed. Until then
-          this page may be out of date, and nothing can be decided.
+          Then this page goes on with what you typed. Until then it may be out of date, and nothing
+          can be decided.
         </p>
       </div>
     </div>
@@ -45,10 +37,17 @@ function titleOfRefusal(): string {
 
 function Reason() {
   return (
-    <p>
-      The program on port {location.port}{" "}
-      could not prove that it is the daemon that this page was opened by. The page sent it no key
-      and nothing else, and deleted its key. Do not type a passphrase here.
-    </p>
+    <>
+      <p>
+        The program on port {location.port}{" "}
+        could not prove that it is the daemon that this page was opened by. The page sent it nothing
+        of use, and deleted its key. Do not type a passphrase here.
+      </p>
+      <p>
+        Run <code>gate dashboard</code>{" "}
+        in a terminal: it opens a new page of your own daemon. If it fails, run{" "}
+        <code>gate doctor</code>.
+      </p>
+    </>
   );
 }

@@ -37,12 +37,18 @@ export const QUEUE: Deed[] = [
     "Approvals",
     "approve with edit",
     {
-      [BAR]: ["Edit", "Review your change", "Approve with edit", "Back to the editor"],
+      [BAR]: ["Edit"],
+      "approvals/edit_steps": [
+        ...["Review your change", "Approve with edit", "Back to the editor", "Back"],
+      ],
       [PANE]: ["key e", "key mod+enter"],
     },
     async (scene) => {
       const { hand, button, page } = use(scene);
       const action = await scene.held();
+      await hand.press(button("Edit"), "e");
+      await page.locator(".editor .cm-content").waitFor();
+      await hand.press(button("Back"), "Escape");
       await hand.press(button("Edit"), "e");
       await hand.type(page.locator(".editor .cm-content"), "edited\n");
       await hand.press(button("Review your change"), "Control+Enter");
@@ -91,15 +97,25 @@ export const QUEUE: Deed[] = [
   deed(
     "Approvals",
     "type the name that a critical action needs",
-    { [BAR]: ["typed-confirmation", "<TypedField>"] },
+    {
+      [BAR]: ["typed-confirmation", "<TypedField>"],
+      "approvals/edit_steps": ["<TypedField>"],
+    },
     async (scene) => {
       const { hand, button, page } = use(scene);
       const type_to_confirm = { approvals: { proof: "token", type_to_confirm: "critical" } };
       scene.stage.write("config.json", JSON.stringify(type_to_confirm), "home");
       const command = "terraform apply -auto-approve -var-file=prod.tfvars";
       const action = await scene.card(await scene.stage.submit("run_command", { command }));
-      await hand.press(button("Approve"), "a");
+      await hand.press(button("Edit"), "e");
+      await hand.type(page.locator(".editor .cm-content"), "echo one; ");
+      await hand.press(button("Review your change"), "Control+Enter");
       await hand.type(page.locator("#typed-confirmation"), "terraform");
+      await hand.press(button("Back to the editor"), "Escape");
+      await hand.press(button("Back"), "Escape");
+      // What was typed is kept.
+      await hand.press(button("Approve"), "a");
+      await page.locator("#typed-confirmation").waitFor();
       await hand.press(button("Approve anyway"), "Enter");
       await scene.becomes(action, "approved");
       const token = { approvals: { proof: "token" } };
@@ -379,7 +395,7 @@ export const QUEUE: Deed[] = [
       await hand.type(scene.page.getByLabel("Answer to the earlier comment"), "still not");
       await hand.press(button("Add the comment"), "Enter");
       await hand.press(button("Reject"), "r");
-      await scene.see("Settles 1 earlier comment");
+      await scene.see("Settles 1 comment");
       await hand.press(scene.page.locator(".decision button[type=submit]"), "Enter");
       await scene.becomes(next, "rejected");
       expect((await scene.stage.detail(next.id)).reason).toContain('("two"), again: still not');
