@@ -4,7 +4,7 @@ import { Outcome } from "../parts/badges.tsx";
 import { Button, Key } from "../parts/button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useLazy } from "../parts/placeholder.tsx";
-import { Code, Text } from "../parts/text.tsx";
+import { Text } from "../parts/text.tsx";
 import { count, shortHash } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import { connection } from "../state/events.ts";
@@ -12,6 +12,7 @@ import { marks } from "./marks.ts";
 import { editableOf } from "../card/card.tsx";
 import { snoozeOf } from "./snoozes.ts";
 import { SnoozeStep } from "./snooze_step.tsx";
+import { TypedField } from "./typed_field.tsx";
 import { type Caution, isAsIs, refusalOf, type Review } from "./review.ts";
 
 interface BarProps {
@@ -279,36 +280,6 @@ function ConfirmStep({ review, onReadOn }: { review: Review; onReadOn: () => voi
         </Button>
         <Button kind="quiet" keys="escape" onClick={() => review.close()}>Back</Button>
       </div>
-    </div>
-  );
-}
-
-/** The name of the file or program, typed by the person where the risk asks for it. */
-export function TypedField({ review, onEnter }: { review: Review; onEnter: () => void }) {
-  const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => field.current?.focus(), []);
-  const wanted = review.detail.value?.confirmation ?? null;
-  if (wanted === null) return null;
-  return (
-    <div class="field">
-      <label for="typed-confirmation">
-        Type <Code value={wanted} /> to approve
-      </label>
-      <input
-        id="typed-confirmation"
-        ref={field}
-        type="text"
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck={false}
-        value={review.typed.value}
-        onInput={(event) => review.typed.value = event.currentTarget.value}
-        onKeyDown={(event) => {
-          if (event.key !== "Enter" || !review.isTyped.peek() || event.isComposing) return;
-          event.preventDefault();
-          onEnter();
-        }}
-      />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { editableOf } from "../card/card.tsx";
 import { Button } from "../parts/button.tsx";
-import { TypedField } from "./decision_bar.tsx";
 import type { Review } from "./review.ts";
+import { TypedField } from "./typed_field.tsx";
 
 /** The decision bar of an edit: on to the check, then the approval. */
 export function EditSteps({ review, step }: { review: Review; step: "edit" | "check" }) {

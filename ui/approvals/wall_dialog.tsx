@@ -9,10 +9,10 @@ import { RejectedOnes } from "../parts/rejected_ones.tsx";
 import { Text } from "../parts/text.tsx";
 import { count } from "../parts/words.ts";
 import { useKeys } from "../state/keys.ts";
-import { TypedField } from "./decision_bar.tsx";
 import { DialogFoot } from "./dialog_foot.tsx";
 import { type Kind, KINDS, Opening, SPANS } from "./opening.ts";
 import type { Review } from "./review.ts";
+import { TypedField } from "./typed_field.tsx";
 
 interface Props {
   review: Review;

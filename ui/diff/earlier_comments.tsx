@@ -7,13 +7,12 @@ import { Ago } from "../parts/time.tsx";
 import { useAddress } from "../state/address.ts";
 import { api, unwrap } from "../state/client.ts";
 import { useRead } from "../state/read.ts";
-import type { FileChange } from "./files.tsx";
 import { nameOf, type Place } from "./notes.tsx";
 import { type Thread, threadsOf } from "./threads.ts";
 
 export interface EarlierProps {
   action: { id: string; project_id: string };
-  file: FileChange & { path: string };
+  file: Pick<ActionDetail, "after_sha256" | "before" | "after"> & { path: string };
   settled: Signal<readonly string[]>;
   /** Where the form for a comment is open. */
   place: Signal<Place | null>;

@@ -98,7 +98,8 @@ export const QUEUE: Deed[] = [
     "Approvals",
     "type the name that a critical action needs",
     {
-      [BAR]: ["typed-confirmation", "<TypedField>"],
+      [BAR]: ["<TypedField>"],
+      "approvals/typed_field": ["typed-confirmation"],
       "approvals/edit_steps": ["<TypedField>"],
     },
     async (scene) => {
