@@ -162,6 +162,7 @@ const CHUNKS = [
   () => import("./approvals/roll_back_last.ts"),
   () => import("./approvals/take_part.tsx"),
   () => import("./diff/images.tsx"),
+  () => import("./diff/moved.tsx"),
   () => import("./diff/notes.tsx"),
   () => import("./diff/earlier_comments.tsx"),
   () => import("./settings/notices.ts"),

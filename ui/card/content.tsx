@@ -1,8 +1,9 @@
 import { useEffect } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import type { DiffMode } from "../diff/diff.tsx";
-import { EndMark, type FileChange, Files, Moved, type Reading } from "../diff/files.tsx";
+import { EndMark, type FileChange, Files, type Reading } from "../diff/files.tsx";
 import { countHidden } from "../../server/shown/visible.ts";
+import { useLazy } from "../parts/placeholder.tsx";
 import { isInHeadline } from "../parts/words.ts";
 import { Command } from "./command.tsx";
 
@@ -28,6 +29,14 @@ export function Content(props: ContentProps) {
         : <NoFiles reading={reading} hidden={hidden} />}
     </>
   );
+}
+
+const loadMoved = () => import("../diff/moved.tsx");
+
+/** Loaded only for a move or a finished command; the headline of a move has both paths already. */
+function Moved({ detail }: { detail: ActionDetail }) {
+  const { value } = useLazy(loadMoved, "card");
+  return value && <value.Moved detail={detail} />;
 }
 
 /** The command, or the input of a tool whose effects the gate does not know; null otherwise. */

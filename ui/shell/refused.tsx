@@ -40,8 +40,8 @@ function Reason() {
     <>
       <p>
         The program on port {location.port}{" "}
-        could not prove that it is the daemon that this page was opened by. The page sent it nothing
-        of use, and deleted its key. Do not type a passphrase here.
+        could not prove that it is the daemon that opened this page. The page deleted its key. Do
+        not type a passphrase here.
       </p>
       <p>
         Run <code>gate dashboard</code>{" "}
