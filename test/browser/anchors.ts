@@ -83,6 +83,12 @@ async function diffs(): Promise<void> {
   await page.getByRole("button", { name: "Unified" }).click();
   await file.locator("tr.line-add").first().locator("td.line-number").nth(1).click();
   await page.keyboard.type("Amounts may be negative here.");
+  const comments = [{ path: "src/total.ts", line: 7, side: "after", text: "Which rate?" }];
+  await stage.api("POST", `/api/actions/${edited.id}/reject`, { comments });
+  const again = await stage.hold("total.ts", EDITED.replace("sum * rate", "sum * rate.now"));
+  page = await open(`/approvals?id=${again.id}`);
+  await page.getByRole("region", { name: "Earlier comments" }).scrollIntoViewIfNeeded();
+  await page.getByText("Which rate?", { exact: true }).waitFor();
   await take(page, "06-comments");
   stage.write("src/logo.png", pngOf(160, 96, [30, 90, 200]));
   const image = await stage.submit("write_file", {
