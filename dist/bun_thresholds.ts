@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 const THEIRS = int32s(500, 100, 1_000, 1_000);
 
 /**
- * An agent writes a few hundred files at most, and the daemon would run the most of them with
+ * An agent writes a few hundred files at most, and the daemon would handle most of them with
  * code that is not optimized yet. Lower values than these compile too much of what runs once.
  */
 const OURS = int32s(200, 50, 60, 60);

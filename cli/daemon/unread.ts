@@ -11,8 +11,9 @@ export function unreadProjects({ projects }: DaemonStatus): string[] {
 }
 
 /**
- * Says on stderr which projects a list over all projects, or over one, lacks, and why. Returns the words with which
- * the sentence about an empty list ends: none, or those that limit it to the other projects.
+ * Says on stderr which projects a list over all projects, or over one, lacks, and why. Returns the
+ * words with which the sentence about an empty list ends: none, or those that limit it to the other
+ * projects.
  */
 export async function sayUnread(
   io: Io,

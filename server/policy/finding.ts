@@ -25,7 +25,7 @@ export interface Finding {
   about?: About;
   /** It is about a file of the command, and a sandbox hides that file or lets nobody write it. */
   is_walled?: boolean;
-  /** What gate does not know, if that is all that it asks about. */
+  /** The thing that gate does not know, if it asks about nothing else. */
   unknown?: Unknown;
   /** It is a question only for a sandbox that answers it; else this denial applies. */
   denied?: Finding;

@@ -147,7 +147,7 @@ export function protectBrought(
   { roots, user_home }: Surroundings,
 ): Finding[] {
   const names = [...new Set([lexical, real])].map((path) => namePath(path, roots, user_home));
-  // What comes into such a folder has a name of its own.
+  // A file that comes into such a folder has a name of its own.
   const found = guardedFolders.candidates(names).find(({ pattern, compiled }) =>
     names.some((one) =>
       lastOf(one.path) === lastOf(pattern) && matchPath(compiled, one, true) === "yes"

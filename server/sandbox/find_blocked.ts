@@ -49,7 +49,7 @@ const MAX_ENTRIES_AFTER = 5_000_000;
 const COARSE_MS = 1_100;
 const SLICE_MS = 8;
 
-/** What is found below a folder. */
+/** The files that a look below a folder finds. */
 export interface FoundBelow {
   /** A hidden folder is among them without what is in it. */
   found: Found[];

@@ -247,8 +247,8 @@ export class Sandboxes {
   /**
    * The blocked and kept files that appeared since the command of this action started, outermost first,
    * what else it planted in folders of git, programs that take the place of the machine's, and folders
-   * that nobody can look through any more. The rules are those in force now. No folder is among them that held such a file at the
-   * start, or that is kept in place of its parts.
+   * that nobody can look through any more. The rules are those in force now. No folder is among them
+   * that held such a file at the start, or that is kept in place of its parts.
    */
   async appeared(
     action_id: string,

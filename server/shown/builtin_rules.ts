@@ -1,4 +1,4 @@
-/** What each list of built-in rules is about, as a person reads it. */
+/** The subject of each list of built-in rules, as a person reads it. */
 const SUBJECTS: Record<string, string> = {
   "self-protection": "gate’s own data, daemon and decisions",
   "never-automatic": "files that may run code later",

@@ -91,7 +91,7 @@ export function useLazy<T>(
   return state;
 }
 
-/** What each function has loaded: it is there again without the daemon. */
+/** The value that each function has loaded, which needs no daemon the next time. */
 const loaded = new WeakMap<() => Promise<unknown>, unknown>();
 
 /** Stands in for a chunk that is loading or failed to load. */

@@ -88,8 +88,8 @@ export interface Code {
 }
 
 /**
- * What gate does not know: which files the command writes, which a sandbox holds, or which code it
- * runs, which a sandbox holds unless a rule may forbid it.
+ * The thing that gate does not know. A sandbox holds "files", which the command writes, and "code",
+ * which it runs, unless a rule may forbid that code.
  */
 export type Unknown = "files" | "code";
 

@@ -114,7 +114,7 @@ export const QUEUE: Deed[] = [
       await hand.type(page.locator("#typed-confirmation"), "terraform");
       await hand.press(button("Back to the editor"), "Escape");
       await hand.press(button("Back"), "Escape");
-      // What was typed is kept.
+      // The page keeps the typed text.
       await hand.press(button("Approve"), "a");
       await page.locator("#typed-confirmation").waitFor();
       await hand.press(button("Approve anyway"), "Enter");

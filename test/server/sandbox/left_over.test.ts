@@ -51,7 +51,7 @@ test.runIf(canRun)("no process is left when a command has ended, whatever it tol
       "</dev/null >/dev/null 2>&1 &)\nwhile [ ! -e beat ]; do sleep 0.02; done\n" +
       "/usr/bin/python3 take.py </dev/null\nsleep 15",
   );
-  // What it told is believed, or the kernel lets nobody take over that process.
+  // gate believes that process, or the kernel lets nobody take it over.
   expect([0, null]).toContain(exit_code);
   expect(duration_ms).toBeLessThan(30_000);
   const beat = () => readFileSync(`${stage.root}/beat`, "utf8");

@@ -160,7 +160,7 @@ describe.runIf(ENGINE !== null)("a command in the sandbox", () => {
     const { run } = createStage(FILES);
     const token = `3${process.pid}${Date.now() % 1_000}`;
     const { duration_ms } = await run(`(trap '' TERM; sleep ${token}) & (setsid sleep ${token} &)`);
-    // Nothing but the end of a sleep of hours could make it longer.
+    // Only a run that waits for the end of a sleep of hours is longer.
     expect(duration_ms).toBeLessThan(60_000);
     const listed = () => execFileSync("ps", ["-eo", "args"]).toString();
     await expect.poll(listed).not.toContain(`sleep ${token}`);
