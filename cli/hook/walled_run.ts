@@ -84,11 +84,12 @@ function isOneOutput(): boolean {
 
 async function end(ticket: string, result: HookRunResult, io: Io): Promise<string[]> {
   const { exit_code, output, truncated, duration_ms, error } = fit(result);
-  const { asked_hosts = [] } = result;
+  const { asked_hosts = [], left } = result;
   const body = {
     ...{ exit_code, output, truncated, duration_ms },
     ...error !== undefined && { error },
     ...asked_hosts.length > 0 && { asked_hosts },
+    ...left && { left },
   };
   try {
     const target = `/api/hooks/runs/${ticket}/result`;

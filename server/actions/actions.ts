@@ -19,7 +19,7 @@ import { approve, approveWithEdit, cancel, reject } from "./review/review.ts";
 import { claim, claimNative, report } from "./execute/command.ts";
 import { executeApproved, recoverAction, refuseForged } from "./execute/execute.ts";
 import { DeadlineQueue } from "./execute/deadlines.ts";
-import { Abandoned, Expiry } from "./execute/expiry.ts";
+import { Abandoned, Expiry, GoneOn } from "./execute/expiry.ts";
 import {
   type NativeCallId,
   type NativeOutcome,
@@ -88,6 +88,7 @@ export class Actions {
       new Expiry(services),
       new Notices(services),
       new Abandoned(services, (row) => this.#recover(row)),
+      new GoneOn(services),
       this.#others,
       { run: () => services.blocks.endDue(), next: () => services.blocks.nextEnd() },
     ]);

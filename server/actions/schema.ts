@@ -110,14 +110,19 @@ export const WaitInput = z.strictObject({ timeout_ms: waitMs.optional() });
 export type WaitInput = z.infer<typeof WaitInput>;
 
 /** Body of `POST /api/actions/:id/claim`. `holder` names the process that will run the command. */
+/** A process that cannot be mistaken for a later one with the same pid. */
+const ProcessName = z.strictObject({
+  pid: z.number().int().min(1),
+  start_time: z.string().max(256),
+});
+
 export const ClaimInput = z.strictObject({
   holder: z.string().min(1).max(256).optional(),
   sandbox: z.literal(true).optional()
     .describe("the process can start the command in a sandbox; without it such a command fails"),
-  process: z.strictObject({
-    pid: z.number().int().min(1),
-    start_time: z.string().max(256),
-  }).optional().describe("the process that will run it; the command is over when it is gone"),
+  process: ProcessName.optional().describe(
+    "the process that will run it; the command is over when it is gone",
+  ),
 });
 export type ClaimInput = z.infer<typeof ClaimInput>;
 
@@ -184,6 +189,7 @@ export const ResultInput = z.strictObject({
   error: z.string().optional(),
   asked_hosts: z.array(AskedHost).max(100).optional()
     .describe("the hosts that a command in the sandbox asked for"),
+  left: ProcessName.optional().describe("a process of its sandbox that could not be ended"),
 });
 export type ResultInput = z.infer<typeof ResultInput>;
 

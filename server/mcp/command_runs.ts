@@ -1,6 +1,6 @@
 import type { Claim } from "../actions/schema.ts";
 import { ProblemError } from "../client.ts";
-import { identify, OWN_PID } from "../runtime/processes.ts";
+import { identify, OWN_PID, type ProcessIdentity } from "../runtime/processes.ts";
 import type { ProvedRun } from "../runtime/run_proved.ts";
 import { ownEnvironment } from "../runtime/self.ts";
 import type { SandboxStart } from "../runtime/sandboxed_process.ts";
@@ -29,6 +29,7 @@ export interface RunOutcome {
   truncated: boolean;
   duration_ms: number;
   error?: string;
+  left?: ProcessIdentity;
 }
 
 export interface RunsOptions {

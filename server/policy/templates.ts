@@ -81,6 +81,10 @@ const SECRETS: PolicyEntry[] = [
   ...[
     "~/{.password-store,.local/share/keyrings,Library/Keychains}/**",
     "~/{.mozilla,.config/google-chrome,.config/chromium,.config/BraveSoftware}/**",
+    "~/{.config/google-chrome-*,.config/microsoft-edge*,.config/opera*,.config/vivaldi*}/**",
+    "~/{.librewolf,.thunderbird,.var/app,snap/firefox,snap/chromium,snap/brave}/**",
+    "~/{.local/share/kwalletd,Library/Cookies,Library/Application Support/Google/Chrome}/**",
+    "~/Library/Application Support/{Firefox,BraveSoftware,Microsoft Edge}/**",
   ].map((pattern) => ({ pattern, reason: "Passwords and cookies stay out of an agent's hands" })),
   ...[
     ...["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/krb5.keytab"],
@@ -88,6 +92,9 @@ const SECRETS: PolicyEntry[] = [
     ...["rsa", "ecdsa", "ed25519"].map((kind) => `/etc/ssh/ssh_host_${kind}_key`),
     ...["/run/secrets/**", "/var/run/secrets/**"],
   ].map((pattern) => ({ pattern, reason: "Secrets of the machine stay out of an agent's hands" })),
+  // Kerberos and X11 keep them in the folder of temporary files, or in the home.
+  ...["krb5cc*", "xauth_*", ".Xauthority", ".ICEauthority", "/run/user/**"]
+    .map((pattern) => ({ pattern, reason: "Logins stay out of an agent's hands" })),
   { pattern: "~/.*_history", reason: "What people typed may contain passwords" },
 ];
 

@@ -19,6 +19,8 @@ export interface ProcessTable {
   command(pid: number): string | null;
   /** The process that listens on this loopback port. */
   listener(port: number): number | null;
+  /** A process of this group that has not ended. */
+  member(group: number): number | null;
 }
 
 /** The identity of a running process; null when no process has this pid. */
@@ -52,6 +54,17 @@ export function findListener(port: number): { pid: number; command: string } | n
   return pid === null ? null : { pid, command: commandOf(pid) };
 }
 
+/** A process of this group that has not ended; null if there is none. */
+export function memberOf(group: number): ProcessIdentity | null {
+  try {
+    process.kill(-group, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return null;
+  }
+  const pid = table.member(group);
+  return pid === null ? null : identify(pid);
+}
+
 /** The command line of a process, or "unknown". */
 export function commandOf(pid: number): string {
   return table.command(pid) ?? "unknown";
@@ -60,11 +73,8 @@ export function commandOf(pid: number): string {
 /** Linux: `/proc` alone, no program needed. */
 const LINUX: ProcessTable = {
   startTime(pid) {
-    const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-    if (!stat) return null;
-    // The name in parentheses may contain blanks and parentheses, so fields count from its end.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (fields[0] === "Z" || fields[0] === "X") return null;
+    const fields = statOf(pid);
+    if (fields === null || hasEnded(fields)) return null;
     const boot = attempt(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8"));
     return `${boot?.trim() ?? ""}:${fields[19]}`;
   },
@@ -87,7 +97,26 @@ const LINUX: ProcessTable = {
     }
     return null;
   },
+  member(group) {
+    const pids = listNames("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
+    return pids.find((pid) => {
+      const fields = statOf(pid);
+      return fields !== null && Number(fields[2]) === group && !hasEnded(fields);
+    }) ?? null;
+  },
 };
+
+/** The fields of a process from its state on. */
+function statOf(pid: number): string[] | null {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  // The name in parentheses may contain blanks and parentheses, so fields count from its end.
+  return stat ? stat.slice(stat.lastIndexOf(")") + 2).split(" ") : null;
+}
+
+/** A process whose first thread has ended looks like one that has, while its other threads go on. */
+function hasEnded({ 0: state, 17: threads }: string[]): boolean {
+  return state === "X" || (state === "Z" && Number(threads) <= 1);
+}
 
 const LISTEN = "0A";
 
@@ -121,6 +150,12 @@ export const POSIX: ProcessTable = {
     const pid = /^p(\d+)$/m.exec(text ?? "")?.[1];
     return pid ? Number(pid) : null;
   },
+  member(group) {
+    const lines = runProgram("ps", ["-axo", "pid=,pgid=,stat="])?.split("\n") ?? [];
+    const found = lines.map((line) => line.trim().split(/\s+/))
+      .find(([, of, state]) => Number(of) === group && !state?.startsWith("Z"));
+    return found ? Number(found[0]) : null;
+  },
 };
 
 function ps(pid: number, field: string): string | null {
@@ -132,6 +167,7 @@ const WINDOWS: ProcessTable = {
   startTime: (pid) => powershell(`(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`),
   command: (pid) =>
     powershell(`(Get-CimInstance Win32_Process -Filter "ProcessId=${pid}").CommandLine`),
+  member: () => null,
   listener: (port) => readListener(runProgram("netstat", ["-ano", "-p", "TCP"]) ?? "", port),
 };
 

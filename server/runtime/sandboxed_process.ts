@@ -4,7 +4,7 @@ import { setPriority } from "node:os";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { identify, isSameProcess, type ProcessIdentity } from "./processes.ts";
+import { identify, isSameProcess, memberOf, type ProcessIdentity } from "./processes.ts";
 import type { ProcessLimits } from "./process_limits.ts";
 import { ownUid } from "./self.ts";
 
@@ -74,9 +74,8 @@ export function beginSandboxed(
     ],
     detached: true,
   });
-  if (sandbox.tells_first) {
-    FIRST.set(child, followFirst(child.stdio[3 + sandbox.inputs.length] as Readable | null));
-  }
+  const told = child.stdio[3 + sandbox.inputs.length] as Readable | null | undefined;
+  FIRST.set(child, sandbox.tells_first ? followFirst(told) : null);
   yieldToOthers(child.pid);
   return child;
 }
@@ -87,7 +86,8 @@ interface First {
   identity: ProcessIdentity | null;
 }
 
-const FIRST = new WeakMap<ChildProcess, First>();
+/** Null for a sandbox without such a process: there the group of the program holds all others. */
+const FIRST = new WeakMap<ChildProcess, First | null>();
 
 function followFirst(stream: Readable | null | undefined): First {
   const first: First = { told: Promise.resolve(), identity: null };
@@ -110,19 +110,28 @@ const LOOKED_MS = 3;
 
 /**
  * Ends all processes of a sandbox whose program has ended, and waits until the kernel has none of them
- * any more. A command can make that program believe it has ended, and keep the others.
+ * any more. A command can make that program believe it has ended, and keep the others. `leftOf` tells
+ * whether the kernel could not end them.
  */
 export async function endInside(child: ChildProcess): Promise<void> {
-  const first = FIRST.get(child);
-  if (!first) return;
-  await first.told;
+  await FIRST.get(child)?.told;
   const since = performance.now();
   for (let passed = 0; passed < END_MS; passed = performance.now() - since) {
-    if (first.identity === null || !isSameProcess(first.identity)) break;
-    killOne(first.identity.pid);
+    if (leftOf(child) === null) return;
+    killFirst(child);
+    if (FIRST.get(child) === null) killOne(-child.pid!);
     await (passed < LOOKED_MS ? setImmediate() : setTimeout(1));
   }
-  FIRST.delete(child);
+}
+
+/** A process of this sandbox that has not ended; null if there is none, or if it is no sandbox. */
+export function leftOf(child: ChildProcess): ProcessIdentity | null {
+  const first = FIRST.get(child);
+  if (first === undefined || child.pid === undefined) return null;
+  if (first?.identity && isSameProcess(first.identity)) return first.identity;
+  const hasEnded = child.exitCode !== null || child.signalCode !== null;
+  if (!hasEnded) return identify(child.pid);
+  return first === null ? memberOf(child.pid) : null;
 }
 
 /** Ends the process above all others, if it was told and has not ended. */

@@ -3,12 +3,14 @@ import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
+import type { ProcessIdentity } from "./processes.ts";
 import { type ProcessLimits, UsageWatch } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
 import {
   commandShell,
   endInside,
   killFirst,
+  leftOf,
   type SandboxStart,
   spawnSandboxed,
 } from "./sandboxed_process.ts";
@@ -53,6 +55,8 @@ export interface RunResult {
   truncated: boolean;
   duration_ms: number;
   error?: string;
+  /** A process of its sandbox that did not end, so that it may still change files. */
+  left?: ProcessIdentity;
 }
 
 /** From SIGTERM to SIGKILL. */
@@ -84,6 +88,7 @@ export async function runCommand(command: string, options: RunOptions): Promise<
 interface Ended {
   exit_code: number | null;
   error?: string;
+  left?: ProcessIdentity;
 }
 
 /** A command that runs, in a shell or without one. */
@@ -95,6 +100,8 @@ interface Job {
   /** Resolves when no process can write to its output any more. */
   closed: Promise<void>;
   kill: (signal: "SIGTERM" | "SIGKILL") => void;
+  /** A process of its sandbox that has not ended. */
+  left: () => ProcessIdentity | null;
 }
 
 /** One command from start to end. */
@@ -183,7 +190,8 @@ class Run {
     this.#signal?.removeEventListener("abort", this.#onAbort);
     if (process.platform !== "win32") this.#job.kill("SIGKILL");
     for (const stream of this.#streams) stream.destroy();
-    this.#resolve(ended);
+    const left = this.#job.left();
+    this.#resolve(left === null ? ended : { exit_code: null, error: notEnded(ended, left), left });
   }
 
   #later(ms: number, run: () => void): void {
@@ -211,7 +219,13 @@ function shellJob(command: string, options: RunOptions): Job {
       child.on("close", () => resolve());
     }),
     kill: (signal) => endGroup(child, signal),
+    left: () => leftOf(child),
   };
+}
+
+function notEnded({ error }: Ended, { pid }: ProcessIdentity): string {
+  const why = `Its process ${pid} could not be ended, and may still change files`;
+  return error === undefined ? why : `${error}. ${why}`;
 }
 
 function provedJob(proved: ProvedRun, { cwd, env, named_variables }: RunOptions): Job {
@@ -224,6 +238,7 @@ function provedJob(proved: ProvedRun, { cwd, env, named_variables }: RunOptions)
       () => {},
     ),
     kill: (signal) => job.kill(signal),
+    left: () => null,
   };
 }
 

@@ -91,16 +91,20 @@ function mountArgs({ at, as, from = at }: Mount, { blank, engine }: Walls): stri
     case "folder":
       return ["--dir", at];
     case "new_folder":
-      if (at === "/proc") return ["--proc", at];
+      // The memory of the first process, which could otherwise be made to forget whose end ends it.
+      if (at === "/proc") return ["--proc", at, ...hidden(`${at}/1`, engine)];
       if (at === "/dev") return ["--dev", at];
       return [...(isAtLeast(engine.version, 0, 7) ? ["--size", FOLDER_BYTES] : []), "--tmpfs", at];
     case "hidden_file":
       return ["--ro-bind", blank, at];
     case "hidden_folder":
-      return isAtLeast(engine.version, 0, 5)
-        ? [...["--perms", "0000", "--tmpfs", at], ...["--remount-ro", at]]
-        : [...["--tmpfs", at], ...["--remount-ro", at]];
+      return hidden(at, engine);
   }
+}
+
+function hidden(at: string, { version }: Walls["engine"]): string[] {
+  const perms = isAtLeast(version, 0, 5) ? ["--perms", "0000"] : [];
+  return [...perms, ...["--tmpfs", at], ...["--remount-ro", at]];
 }
 
 /** The largest content of a folder that is kept in memory. */

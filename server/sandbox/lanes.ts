@@ -1,13 +1,14 @@
 import { realpathSync } from "node:fs";
 import { LRUCache } from "lru-cache";
 import { gitFoldersOf } from "../runtime/git_folder.ts";
-import { isSameProcess } from "../runtime/processes.ts";
+import { isSameProcess, type ProcessIdentity } from "../runtime/processes.ts";
 import { isWithin } from "./bubblewrap.ts";
 import type { KeptLanes, Lane, Side } from "./kept_lanes.ts";
 
 const MAX_RUNNING = 10_000;
 /** Shorter than a claim waits for its answer. */
 const WAIT_MS = 7_000;
+const GOES_ON_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Keeps commands in a sandbox apart from commands that run outside because their text is proved. A
@@ -67,6 +68,16 @@ export class Lanes {
   end(action_id: string): void {
     for (const [key, lane] of [...this.#running.entries()]) {
       if (lane.action_id === action_id) this.leave(key);
+    }
+  }
+
+  /** A process of this action's command goes on in the sandbox, after the one that ran it. */
+  goOn(action_id: string, process: ProcessIdentity): void {
+    // A process in another container is not seen, so only the time ends its lane.
+    const seen = isSameProcess(process) ? process : undefined;
+    for (const [key, { side, ...lane }] of [...this.#running.entries()]) {
+      if (lane.action_id !== action_id) continue;
+      this.#enter(key, { ...lane, at_most_ms: GOES_ON_MS, process: seen }, side);
     }
   }
 

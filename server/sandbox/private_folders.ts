@@ -111,10 +111,13 @@ export function namedInTmp(command: string): string[] {
   return [...new Set(names)].slice(0, MOST_NAMED);
 }
 
+/** The permission bits that let every user read a file, and enter a folder. */
+const [READ_BY_ALL, ENTERED_BY_ALL] = [0o004, 0o001];
+
 /**
  * Copies a plain file of this user from a folder to the same place below another one, unless a newer
  * one is there. Follows no link on either side, because agents can write there. Copies nothing if any
- * step fails.
+ * step fails, and nothing that other users cannot read: programs keep logins and cookies there.
  */
 export function copyPlainFile(name: string, from: string, to: string): void {
   const parts = name.split("/");
@@ -129,6 +132,7 @@ export function copyPlainFile(name: string, from: string, to: string): void {
     let target = open(to, constants.O_RDONLY | constants.O_DIRECTORY);
     for (const part of parts.slice(0, -1)) {
       source = open(at(source, part), constants.O_RDONLY | constants.O_DIRECTORY);
+      if ((fstatSync(source).mode & ENTERED_BY_ALL) === 0) return;
       makeFolder(at(target, part));
       target = open(at(target, part), constants.O_RDONLY | constants.O_DIRECTORY);
     }
@@ -136,7 +140,7 @@ export function copyPlainFile(name: string, from: string, to: string): void {
     const file = open(at(source, last), constants.O_RDONLY | constants.O_NONBLOCK);
     const { uid, nlink, size, mode, atime, mtime } = fstatSync(file);
     const isPlain = fstatSync(file).isFile() && nlink === 1 && uid === ownUid();
-    if (!isPlain || size > MOST_COPIED) return;
+    if (!isPlain || size > MOST_COPIED || (mode & READ_BY_ALL) === 0) return;
     const there = lstatSync(at(target, last), { throwIfNoEntry: false });
     if (there !== undefined && there.mtime > mtime) return;
     const content = readFileSync(file);

@@ -335,6 +335,18 @@ export class Sandboxes {
     return this.#running.find(action_id) !== null;
   }
 
+  /** Keeps a command whose outcome is recorded, although it may go on. */
+  goOn(action_id: string): void {
+    const before = this.#running.find(action_id);
+    if (before) this.#running.start(action_id, { ...before, goes_on: true });
+  }
+
+  /** The actions of the commands that may go on, of all projects. */
+  goingOn(): string[] {
+    return [...this.#running.all()].filter(([, { goes_on }]) => goes_on === true)
+      .map(([id]) => id);
+  }
+
   /** Forgets a command that has ended. */
   end(action_id: string): void {
     this.#running.end(action_id);

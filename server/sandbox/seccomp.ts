@@ -20,6 +20,8 @@ interface Calls {
   shared: readonly number[];
   /** Calls about extended attributes; programs go on without them where a disk has none. */
   unsupported: readonly number[];
+  /** Calls that reach into another process, and the place of its number. */
+  reaching: Record<number, number>;
   /** Calls of which only those about the caller itself pass, where it has no namespaces of its own. */
   of_itself: readonly number[];
 }
@@ -76,6 +78,8 @@ const CALLS: Record<string, Calls> = {
     ],
     // setxattr …, removexattr …
     unsupported: [...EVERYWHERE.unsupported, 188, 189, 190, 197, 198, 199],
+    // ptrace process_vm_writev
+    reaching: { 101: 1, 311: 0 },
     // prlimit64 sched_setparam sched_setscheduler sched_setaffinity sched_setattr
     of_itself: [302, 142, 144, 203, 314],
   },
@@ -104,6 +108,7 @@ const CALLS: Record<string, Calls> = {
       ...[140, 30, 238, 239, 272, 270, 271, 262],
     ],
     unsupported: [...EVERYWHERE.unsupported, 5, 6, 7, 14, 15, 16],
+    reaching: { 117: 1, 271: 0 },
     of_itself: [261, 118, 119, 122, 274],
   },
 };
@@ -168,10 +173,11 @@ export interface SharedFilter {
 /**
  * The filter of system calls in the sandbox, as `bwrap --seccomp` reads it. It refuses further
  * namespaces and mounts, the kernel's keys, sockets past the network namespace, programs that run as
- * their owner, and typing into a terminal. With `shared`, for a command in the namespaces of the
- * machine, it also holds sockets, shared memory, other processes and attributes of files. Without
- * `unix` it holds sockets of Unix, for a command in the machine's network: some of them have no file
- * that a mount could hide. Null for an architecture whose calls gate does not know.
+ * their owner, reaching into the first process, and typing into a terminal. With `shared`, for a
+ * command in the namespaces of the machine, it also holds sockets, shared memory, other processes and
+ * attributes of files. Without `unix` it holds sockets of Unix, for a command in the machine's network:
+ * some of them have no file that a mount could hide. Null for an architecture whose calls gate does not
+ * know.
  */
 export function seccompFilter(
   architecture: string,
@@ -196,6 +202,7 @@ export function seccompFilter(
     // Their flags are in memory, where a filter cannot look; programs fall back to older calls.
     ...[calls.clone3, calls.openat2].flatMap((call) => when(call, [[RETURN, 0, 0, ENOSYS]])),
     ...withoutSetUser(calls),
+    ...withoutFirst(calls),
     ...when(calls.clone, [
       [LOAD, 0, 0, FIRST_AT],
       [HAS, 0, 1, NEW_USER],
@@ -249,6 +256,21 @@ function withoutSetUser({ modes, creates }: Calls): Instruction[] {
       return when(Number(call), [...made, ...body, renumber]);
     }),
   ];
+}
+
+/**
+ * Refuses to reach into the first process, whose end ends all others. For all other calls the next
+ * instruction follows, with their number loaded.
+ */
+function withoutFirst({ reaching }: Calls): Instruction[] {
+  return Object.entries(reaching).flatMap(([call, place]) =>
+    when(Number(call), [
+      [LOAD, 0, 0, argumentAt(place)],
+      [EQUAL, 0, 1, 1],
+      [RETURN, 0, 0, EPERM],
+      [LOAD, 0, 0, NUMBER_AT],
+    ])
+  );
 }
 
 /** The low half of an argument, counted from zero. */

@@ -34,7 +34,7 @@ import { newClaim } from "./claims.ts";
 import { failUnstarted } from "./execute.ts";
 import { runOf } from "./proved_run.ts";
 import { heldBackOf, startOnCopy } from "../held_changes/held_back.ts";
-import { endWalls, enterSide, removeShadows, wallsFor } from "./walled.ts";
+import { enterSide, leaveWalls, removeShadows, wallsFor } from "./walled.ts";
 
 /** Gives an approved command to the one process that claims it first. */
 export async function claim(
@@ -276,9 +276,11 @@ async function commitResult(
   services.intake.count(row.session_id, [{ sha256, content: output.bytes }]);
   const result = resultOf(input, output, sha256);
   // Before the effects are read, so that what was undone is none of them.
-  const guarded = [...await endGuarding(services, row), ...await endWalls(services, row)];
-  services.sandboxes.lanes.end(row.id);
-  const held = await heldBackOf(context, row, caller);
+  const guarded = [
+    ...await endGuarding(services, row),
+    ...await leaveWalls(services, row, input.left ?? null),
+  ];
+  const held = await heldBackOf(context, row, { caller, goes_on: input.left !== undefined });
   const changed = withGuarded(row, held ?? await effectsOf(services, row), guarded);
   const { asked_hosts } = input;
   const effects = asked_hosts && row.decision.sandbox

@@ -2,7 +2,7 @@ import { type ActionServices, timestamp } from "../context.ts";
 import { changesIn, effectsOf } from "../effects/outcome.ts";
 import { endGuarding, withGuarded } from "../guarding/project_guard.ts";
 import { closing } from "../review/notices.ts";
-import { type ActionRow, listDue, listRunning, nextDeadline } from "../store.ts";
+import { type ActionRow, findAction, listDue, listRunning, nextDeadline } from "../store.ts";
 import { executorOf } from "../tools.ts";
 import { BY_SYSTEM, transition } from "../transition.ts";
 import { CHECK_MS, type DeadlineSource } from "./deadlines.ts";
@@ -43,6 +43,30 @@ export class Expiry implements DeadlineSource {
   }
 }
 
+/** Looks again at what a command left behind that went on in its sandbox after its outcome. */
+export class GoneOn implements DeadlineSource {
+  readonly #services: ActionServices;
+
+  constructor(services: ActionServices) {
+    this.#services = services;
+  }
+
+  async run(): Promise<void> {
+    const { sandboxes, ledger } = this.#services;
+    for (const id of sandboxes.goingOn()) {
+      // It may be one of another project.
+      const row = sandboxes.lanes.holds(id) ? null : await findAction(ledger, id);
+      if (row && row.execution !== "running") await endWalls(this.#services, row);
+    }
+  }
+
+  next(): Promise<string | null> {
+    const { sandboxes, environment } = this.#services;
+    const isAny = sandboxes.goingOn().length > 0;
+    return Promise.resolve(isAny ? timestamp(environment, CHECK_MS) : null);
+  }
+}
+
 /** Recovers executions that were abandoned. */
 export class Abandoned implements DeadlineSource {
   readonly #services: ActionServices;
@@ -78,9 +102,10 @@ export class Abandoned implements DeadlineSource {
   /** Records the outcome as unknown. The holder of the claim can still report the result. */
   async #giveUp(row: ActionRow): Promise<void> {
     const error = "The process that claimed it has not reported: the outcome is unknown";
+    const { lanes } = this.#services.sandboxes;
     const guarded = [
       ...await endGuarding(this.#services, row),
-      ...await endWalls(this.#services, row),
+      ...await endWalls(this.#services, row, { goes_on: lanes.holds(row.id) }),
     ];
     const effects = await effectsOf(this.#services, row);
     const { fields, statements } = withGuarded(row, effects, guarded);

@@ -1,6 +1,7 @@
 import { sandboxOf } from "../../policy/contain.ts";
 import type { OpenedWalls, Sandbox } from "../../policy/schema.ts";
 import { findProgram } from "../../runtime/find_program.ts";
+import type { ProcessIdentity } from "../../runtime/processes.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import { ownEnvironment } from "../../runtime/self.ts";
 import { isWithin } from "../../sandbox/bubblewrap.ts";
@@ -11,7 +12,7 @@ import type { Lane } from "../../sandbox/kept_lanes.ts";
 import { type BuiltWalls, longestRun } from "../../sandbox/sandboxes.ts";
 import { refused, UnbuildableError } from "../../sandbox/walls.ts";
 import { type ActionServices, loadAction } from "../context.ts";
-import { reportRemoved } from "../guarding/report.ts";
+import { reportLeft, reportRemoved } from "../guarding/report.ts";
 import { moveUnnamed, restore, type Restored } from "../guarding/restore.ts";
 import { compare, type Difference } from "../guarding/snapshot.ts";
 import { openedByApproval } from "../review/openings.ts";
@@ -247,8 +248,28 @@ export async function endWalls(
   const { home_project } = await sessions.get(row.session_id);
   const rules = await config.inForce(home_project ?? undefined);
   const appeared = await sandboxes.appeared(row.id, rules);
-  if (!goes_on) sandboxes.end(row.id);
+  if (goes_on) sandboxes.goOn(row.id);
+  else sandboxes.end(row.id);
   return await removePlanted(services, row, appeared);
+}
+
+/**
+ * The same for a command that has ended. A process that is left of it keeps its side and is looked at
+ * again when it is gone; until then its session is blocked.
+ */
+export async function leaveWalls(
+  services: ActionServices,
+  row: ActionRow,
+  left: ProcessIdentity | null,
+): Promise<Restored[]> {
+  const { lanes } = services.sandboxes;
+  const removed = await endWalls(services, row, { goes_on: left !== null });
+  if (left === null) lanes.end(row.id);
+  else {
+    lanes.goOn(row.id, left);
+    await reportLeft(services, row, left);
+  }
+  return removed;
 }
 
 /**

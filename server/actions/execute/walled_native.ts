@@ -12,7 +12,7 @@ import type { ResultInput } from "../schema.ts";
 import { actorOf } from "../transition.ts";
 import { recheckApproved } from "../review/approval.ts";
 import { finishNative } from "./native_report.ts";
-import { endWalls, goBehind, outsideOf, sandboxFor, wallsBehind } from "./walled.ts";
+import { goBehind, leaveWalls, outsideOf, sandboxFor, wallsBehind } from "./walled.ts";
 
 /** A host's command as `gate hook run` runs it in the sandbox. */
 export interface WalledRun {
@@ -85,10 +85,9 @@ export async function endWalled(
   requireNotViewer(caller, "report a result");
   const { services } = context;
   const row = await loadAction(services, id);
-  const removed = await endWalls(services, row);
-  services.sandboxes.lanes.end(id);
+  const removed = await leaveWalls(services, row, result.left ?? null);
   const behind = { ...row, decision: { ...row.decision, sandbox } };
-  const held = await heldBackOf(context, behind, caller);
+  const held = await heldBackOf(context, behind, { caller, goes_on: result.left !== undefined });
   const { exit_code, output, error = null, duration_ms } = result;
   const failed = error !== null || exit_code !== 0;
   const why = failed ? error ?? `It ended with exit code ${exit_code}` : null;

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { insertBlock } from "../../remediation/store.ts";
+import type { ProcessIdentity } from "../../runtime/processes.ts";
 import { type ActionServices, timestamp } from "../context.ts";
 import { PermittedPlace } from "../schema.ts";
 import type { ActionRow } from "../store.ts";
@@ -65,6 +66,17 @@ export async function reportRemoved(
   await recordAndBlock(services, row, { restored: removed }, left.length === 0 ? null : reason);
 }
 
+/** Blocks the session of a command of which a process goes on, because gate sees only what it left so far. */
+export async function reportLeft(
+  services: ActionServices,
+  row: Reported,
+  { pid }: ProcessIdentity,
+): Promise<void> {
+  const reason = `A process of the command of action ${row.id} goes on in its sandbox (${pid}), ` +
+    "because it could not be ended: what it still changes is unknown until it has ended";
+  await services.ledger.commit(blockOf(services, row, reason));
+}
+
 /** Records that the state from before a crash is lost, and blocks the session. */
 export async function reportLost(
   services: ActionServices,
@@ -82,7 +94,7 @@ export async function reportLost(
 
 /** Appends the event, and blocks the session if there is a reason. */
 async function recordAndBlock(
-  { ledger, environment, project_id }: ActionServices,
+  services: ActionServices,
   row: Reported,
   { restored, ...more }: { restored: Restored[]; shared_with?: string[]; guarded?: Baseline },
   reason: string | null,
@@ -93,12 +105,14 @@ async function recordAndBlock(
     paths,
     left_out: restored.length - paths.length,
   });
-  if (reason === null) {
-    await ledger.commit({ statements: [], events: [event] });
-    return;
-  }
+  const block = reason === null ? { statements: [], events: [] } : blockOf(services, row, reason);
+  await services.ledger.commit({ ...block, events: [event, ...block.events] });
+}
+
+/** The commit that blocks the session of an action. */
+function blockOf({ environment, project_id }: ActionServices, row: Reported, reason: string) {
   const id = environment.id();
-  await ledger.commit({
+  return {
     statements: [insertBlock({
       id,
       project_id,
@@ -111,8 +125,8 @@ async function recordAndBlock(
       lifted_at: null,
       lifted_by: null,
     })],
-    events: [event, eventOf(row, "block.added", BY_SYSTEM, { block_id: id, reason })],
-  });
+    events: [eventOf(row, "block.added", BY_SYSTEM, { block_id: id, reason })],
+  };
 }
 
 function someOf(names: readonly string[]): string {

@@ -45,14 +45,17 @@ export async function startOnCopy<T>(
 /**
  * Holds the changes that a command made to its copy of the project, as one action for a person.
  * Returns the fields of the command that tell about it; null if its changes were not held back.
+ * With `goes_on` a process of it may still change the copy.
  */
 export async function heldBackOf(
   context: ActionContext,
   row: ActionRow,
-  caller: Caller,
+  { caller, goes_on }: { caller: Caller; goes_on: boolean },
 ): Promise<{ fields: Fields; statements: [] } | null> {
   if (!row.decision.sandbox?.held_back) return null;
-  const held_back = await holdChanges(context, row, caller);
+  const held_back = goes_on
+    ? await dropChanges(context, row)
+    : await holdChanges(context, row, caller);
   return {
     fields: {
       plan: { ...row.plan!, held_back },
@@ -61,6 +64,12 @@ export async function heldBackOf(
     },
     statements: [],
   };
+}
+
+/** What a process still changes can be shown to nobody. */
+async function dropChanges({ services }: ActionContext, { id }: ActionRow): Promise<HeldBack> {
+  await services.sandboxes.dropCopy(id);
+  return nothing("a process of it could not be ended, so its changes were dropped");
 }
 
 async function holdChanges(

@@ -57,6 +57,11 @@ describe.each(NAMES)("the %s template", (name) => {
     "tail ~/.codex/auth.json",
     "cat ~/.password-store/mail.gpg",
     "strings ~/.config/chromium/Default/Cookies",
+    "strings ~/.config/microsoft-edge/Default/Cookies",
+    "cat ~/.thunderbird/x.default/logins.json ~/snap/firefox/common/x",
+    "cat /tmp/krb5cc_1000",
+    "head -c9 /run/user/1000/keyring/x",
+    "cat ~/.Xauthority /tmp/xauth_Ab12",
   ])("denies %s", (command) => {
     expect(evaluateCommand(command, policy).decision.effect).toBe("deny");
   });

@@ -70,7 +70,7 @@ const FILES: Attempt[] = [
     "dd if=/proc/1/mem bs=1 count=8 skip=4194304",
     /error|denied/,
   ],
-  ["the mounts of another process", "cat /proc/1/mountinfo | grep -c oldroot", /^0/],
+  ["the mounts of another process", "cat /proc/$$/mountinfo | grep -c oldroot", /^0/],
   ["the parent of the root", "cat /../../../home/*/.netrc /..$HOME/.netrc", /No such file/],
   ["raw disks", "cat /dev/vda /dev/sda /dev/mem /dev/kmsg /dev/nvme0n1", /No such file/],
   ["a device of one's own", `mknod d b 8 0; cat d; ${py("os.mknod('d2', 0o60600, 2049)")}`, DENIED],
@@ -118,7 +118,7 @@ const KERNEL: Attempt[] = [
   ],
   [
     "the namespaces of another process",
-    `nsenter -t 1 -m cat .env; ${py("s(308, os.open('/proc/1/ns/mnt', 0), 0)")}`,
+    `nsenter -t $$ -m cat .env; ${py("s(308, os.open(f'/proc/{os.getppid()}/ns/mnt', 0), 0)")}`,
     /errno 1\n/,
   ],
   ["another root", py("s(161, b'/proc/1/root'); s(155, b'.', b'.')"), /errno 1\n/],

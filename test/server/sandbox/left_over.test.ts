@@ -1,61 +1,132 @@
-import { existsSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
+import { policyTemplate } from "../../../server/policy/templates.ts";
+import { identify } from "../../../server/runtime/processes.ts";
+import { createTestGate } from "../../helpers.ts";
 import { createStage, ENGINE } from "./stage.ts";
 
-/**
- * Takes over the first process of the sandbox: it forgets whose end ends it, and tells the program
- * outside that the command has ended.
- */
-const TAKE_OVER = `
-import ctypes, os, struct
+const LIBC = `
+import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
-libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-libc.ptrace.restype = ctypes.c_long
-NAMES = 'r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss'
-class Regs(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_ulonglong) for n in (NAMES + ' fs_base gs_base ds es fs gs').split()]
-status = ctypes.c_int()
-def wait(): libc.waitpid(1, ctypes.byref(status), 0x40000000)
-if libc.ptrace(0x4206, 1, 0, 0) < 0: raise SystemExit('refused')
-libc.ptrace(0x4207, 1, 0, 0); wait()
-old = Regs(); libc.ptrace(12, 1, 0, ctypes.addressof(old))
-mem = open('/proc/1/mem', 'r+b', 0)
-for line in open('/proc/1/maps'):
-    place, rights = line.split()[:2]
-    start, end = [int(x, 16) for x in place.split('-')]
-    if 'x' not in rights: continue
-    try: mem.seek(start); at = mem.read(end - start).find(b'\\x0f\\x05')
-    except OSError: continue
-    if at >= 0: break
-def call(number, *given):
-    regs = Regs.from_buffer_copy(old)
-    regs.rax = number; regs.rip = start + at; regs.orig_rax = 2 ** 64 - 1
-    for name, value in zip(('rdi', 'rsi', 'rdx'), given): setattr(regs, name, value)
-    libc.ptrace(13, 1, 0, ctypes.addressof(regs)); libc.ptrace(9, 1, 0, 0); wait()
-call(157, 1, 0)
-call(112)
-mem.seek(old.rsp - 512); mem.write(struct.pack('<Q', 1))
-for fd in os.listdir('/proc/1/fd'):
-    if 'eventfd' in os.readlink('/proc/1/fd/' + fd): call(1, int(fd), old.rsp - 512, 8)
-libc.ptrace(13, 1, 0, ctypes.addressof(old)); libc.ptrace(17, 1, 0, 0)
+for name in ('ptrace', 'process_vm_writev', 'process_vm_readv'):
+    getattr(libc, name).restype = ctypes.c_long
 `;
 
-const canRun = ENGINE !== null && process.arch === "x64" && existsSync("/usr/bin/python3");
-if (!canRun) console.error("NOT RUN: nothing here can take over the first process of a sandbox");
+/** Each way into the first process of the sandbox, which it would make forget whose end ends it. */
+const REACH = `${LIBC}
+class Part(ctypes.Structure): _fields_ = [('at', ctypes.c_void_p), ('length', ctypes.c_size_t)]
+own = ctypes.create_string_buffer(8)
+part = Part(ctypes.addressof(own), 8)
+def say(name, result): print(name, 'reached' if result >= 0 else 'refused')
+for attach in (0x4206, 16): say('ptrace', libc.ptrace(attach, 1, 0, 0))
+say('ptrace with more bits', libc.ptrace(0x4206, ctypes.c_long(2 ** 32 + 1), 0, 0))
+say('writev', libc.process_vm_writev(1, ctypes.byref(part), 1, ctypes.byref(part), 1, 0))
+for path in ('/proc/1/mem', '/proc/1/task/1/mem', '/proc/self/../1/mem', '/proc/1/maps'):
+    try: say(path, os.open(path, os.O_RDWR if path.endswith('mem') else os.O_RDONLY))
+    except OSError: say(path, -1)
+child = os.fork()
+if child == 0:
+    import time
+    time.sleep(60)
+say('its own child', libc.ptrace(0x4206, child, 0, 0))
+os.kill(child, 9)
+`;
 
-test.runIf(canRun)("no process is left when a command has ended, whatever it told", async () => {
-  const stage = createStage({ "home/user/project/take.py": TAKE_OVER });
-  // The pipe keeps the name of each process that looks alive, until its end.
-  const { exit_code, duration_ms } = await stage.run(
-    "(setsid sh -c 'echo $$ > inside; while :; do sleep 0.05; date +%s%N > beat; done' " +
-      "</dev/null >/dev/null 2>&1 &)\nwhile [ ! -e beat ]; do sleep 0.02; done\n" +
-      "/usr/bin/python3 take.py </dev/null\nsleep 15",
-  );
-  // gate believes that process, or the kernel lets nobody take it over.
-  expect([0, null]).toContain(exit_code);
-  expect(duration_ms).toBeLessThan(30_000);
-  const beat = () => readFileSync(`${stage.root}/beat`, "utf8");
-  const last = beat();
-  await stage.run("sleep 0.3");
-  expect(beat()).toBe(last);
+/** Stops each first process of a sandbox below a process at its end, so that the kernel cannot end it. */
+const HOLD = `${LIBC}
+import sys, time
+held = set()
+def below(pid):
+    try: children = open(f'/proc/{pid}/task/{pid}/children').read().split()
+    except OSError: return []
+    return [one for child in children for one in [child, *below(child)]]
+def isFirst(pid):
+    try: told = open(f'/proc/{pid}/status').read()
+    except OSError: return False
+    numbers = [line.split()[1:] for line in told.splitlines() if line.startswith('NSpid')][0]
+    return len(numbers) > 1 and numbers[-1] == '1'
+print('ready', flush=True)
+while True:
+    for pid in below(sys.argv[1]):
+        if pid not in held and isFirst(pid) and libc.ptrace(0x4206, int(pid), 0, 0x40) == 0:
+            held.add(pid)
+            print(pid, flush=True)
+    time.sleep(0.01)
+`;
+
+const PYTHON = "/usr/bin/python3";
+const canRun = ENGINE !== null && existsSync(PYTHON);
+if (!canRun) console.error("NOT RUN: nothing here can reach for the first process of a sandbox");
+
+test.runIf(canRun)("no command reaches into the first process of its sandbox", async () => {
+  const stage = createStage({ "home/user/project/reach.py": REACH });
+  const { output } = await stage.run(`${PYTHON} reach.py`);
+  const lines = output.trim().split("\n");
+  expect(lines.pop()).toBe("its own child reached");
+  expect(lines).toHaveLength(8);
+  expect(lines.filter((line) => !line.endsWith(" refused"))).toEqual([]);
 });
+
+test.runIf(canRun)("a process that cannot be ended is told", async () => {
+  const stage = createStage();
+  const holder = spawn(PYTHON, ["-c", HOLD, String(process.pid)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const lines = createInterface(holder.stdout!)[Symbol.asyncIterator]();
+    await lines.next();
+    // It ends when the other program has taken hold of the process above it.
+    const ended = stage.run("while [ ! -e held ]; do sleep 0.02; done");
+    const { value: pid } = await lines.next();
+    stage.write("home/user/project/held", "");
+    const { exit_code, error, left } = await ended;
+    expect(left).toEqual(identify(Number(pid)));
+    expect({ exit_code, error }).toEqual({
+      exit_code: null,
+      error: `Its process ${pid} could not be ended, and may still change files`,
+    });
+  } finally {
+    holder.kill("SIGKILL");
+  }
+}, 30_000);
+
+test.runIf(ENGINE !== null)(
+  "while a process goes on its session is blocked, and what it leaves later is moved away",
+  async () => {
+    const policies = { ...policyTemplate("balanced"), sandbox: { mode: "always" as const } };
+    const gate = await createTestGate({ policies, sandbox: () => Promise.resolve(ENGINE) });
+    const agent = { id: "agent", scope: "agent" } as never;
+    const { action: { id } } = await gate.project.actions.submit(
+      { tool: "run_command", input: { command: "pytest" }, wait_ms: 0 },
+      agent,
+    );
+    const claim = await gate.project.actions.claim(id, { sandbox: true }, agent);
+    const goesOn = spawn("/bin/sleep", ["60"]);
+    await once(goesOn, "spawn");
+    const report = {
+      ...{ claim_id: claim!.claim_id, exit_code: null, output: "", truncated: false },
+      ...{ duration_ms: 1, error: "It could not be ended", left: identify(goesOn.pid!) },
+    };
+    const { status } = await gate.request("POST", `/api/actions/${id}/result`, report, "agent");
+    expect(status).toBe(200);
+    const { items } = await (await gate.request("GET", "/api/remediation/blocks")).json();
+    expect(items).toEqual([expect.objectContaining({
+      action_id: id,
+      reason: expect.stringContaining(`goes on in its sandbox (${goesOn.pid})`),
+    })]);
+    // A restart changes nothing of that.
+    await gate.reopen(() => void gate.write("a/.env", "KEY=1\n"));
+    await gate.project.actions.expireDue();
+    expect(existsSync(join(gate.root, "a/.env"))).toBe(true);
+    const ended = once(goesOn, "exit");
+    goesOn.kill("SIGKILL");
+    await ended;
+    await gate.project.actions.expireDue();
+    expect(existsSync(join(gate.root, "a/.env"))).toBe(false);
+  },
+);

@@ -107,8 +107,13 @@ describe.runIf(ENGINE !== null)("a command in the sandbox", () => {
       symlinkSync(join(root, ".env"), `${folder}/link`);
       writeFileSync(`${folder}/two`, "SECRET=two\n");
       linkSync(`${folder}/two`, `${folder}/linked`);
+      // Programs keep logins and cookies in files that nobody else can read.
+      writeFileSync(`${folder}/krb5`, "SECRET=ticket\n", { mode: 0o600 });
+      mkdirSync(`${folder}/profile`, { mode: 0o700 });
+      writeFileSync(`${folder}/profile/Cookies`, "SECRET=cookie\n");
+      const names = [".env", "link", "linked", "krb5", "profile/Cookies"];
       const { output } = await run(
-        `cat ${folder}/a.txt; cat ${folder}/.env ${folder}/link ${folder}/linked`,
+        `cat ${folder}/a.txt; cat ${names.map((name) => `${folder}/${name}`).join(" ")}`,
       );
       expect(output).toMatch(/^named\n/);
       expect(output).not.toContain("SECRET");
