@@ -131,14 +131,10 @@ export function insertAction(row: NewRow, only?: Statement): Statement {
   const names = fields.map(([name]) => columnOf(name)).join(", ");
   const marks = fields.map(() => "?").join(", ");
   return {
-    sql: `INSERT INTO actions (${names}, seq) SELECT ${marks},
-      (SELECT coalesce(max(seq), 0) + 1 FROM actions WHERE project_id = ?)
+    sql: `INSERT INTO actions (${names}, number, seq) SELECT ${marks}, place, place
+      FROM (SELECT coalesce(max(number), 0) + 1 AS place FROM actions)
       ${only ? `WHERE ${only.sql}` : ""} RETURNING seq`,
-    args: [
-      ...fields.map(([name, value]) => toValue(name, value)),
-      row.project_id,
-      ...only?.args ?? [],
-    ],
+    args: [...fields.map(([name, value]) => toValue(name, value)), ...only?.args ?? []],
   };
 }
 

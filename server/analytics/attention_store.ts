@@ -28,10 +28,10 @@ export async function listDecisions(
   const rows = await ledger.all(
     `SELECT seq, decided_by AS reviewer, status, json_extract(risk, '$.level') AS level,
         created_at, decided_at, coalesce(length(command), 0) + coalesce(bytes, 0) AS length
-      FROM actions WHERE project_id = ? AND seq < ? AND decided_at >= ?
+      FROM actions NOT INDEXED WHERE project_id = ? AND number < ? AND decided_at >= ?
         AND status IN ('approved', 'rejected', 'rolled_back') AND rollback_of IS NULL
         AND decided_by NOT IN ('policy', 'system') AND decided_at IS NOT NULL
-      ORDER BY seq DESC LIMIT ?`,
+      ORDER BY number DESC LIMIT ?`,
     [ledger.project_id, before, since, limit],
   );
   return rows.map(toDecision);

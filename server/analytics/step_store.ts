@@ -53,8 +53,9 @@ export async function listSubmitted(
 ): Promise<Counted[]> {
   const times = [from, to ?? LAST];
   const rows = await ledger.all(
-    `SELECT ${COUNTED} AS counted FROM actions WHERE project_id = ? AND seq >= ? AND seq <= ?
-      AND ((created_at >= ? AND created_at < ?) OR (${DECIDED})) ORDER BY seq`,
+    `SELECT ${COUNTED} AS counted FROM actions NOT INDEXED
+      WHERE project_id = ? AND number >= ? AND number <= ?
+        AND ((created_at >= ? AND created_at < ?) OR (${DECIDED})) ORDER BY number`,
     [ledger.project_id, first, last, ...times, ...times],
   );
   return rows.map(toCounted);

@@ -11,14 +11,19 @@ import { NOTED } from "../db/word_groups.ts";
 export interface Listing {
   index: "action_index" | "audit_index";
   of: "actions" | "audit";
+  /** Without the indexes of actions, because SQLite would prefer them to the order of the rows. */
+  rows: string;
   /** The column that rises in the order in which the index follows the rows. */
   key: "number" | "seq";
   names: readonly string[];
 }
 
 export const LISTINGS: readonly Listing[] = [
-  { index: "action_index", of: "actions", key: "number", names: ["agent", "tool", "path"] },
-  { index: "audit_index", of: "audit", key: "seq", names: ["at", "session_id"] },
+  {
+    ...{ index: "action_index", of: "actions", rows: "actions NOT INDEXED", key: "number" },
+    names: ["agent", "tool", "path"],
+  },
+  { index: "audit_index", of: "audit", rows: "audit", key: "seq", names: ["at", "session_id"] },
 ];
 
 /** The counts of one session, or of one hour, as the projections have them or as rows give them. */
@@ -142,7 +147,7 @@ export async function recountHour(
 /** The first of these rows that a listing lacks; null if it has all of them. */
 export async function findUnlisted(
   ledger: Ledger,
-  { index, of, key, names }: Listing,
+  { index, of, rows: from, key, names }: Listing,
   { after, last }: { after: number; last: number },
 ): Promise<number | null> {
   const missing = names.map((name) =>
@@ -151,8 +156,8 @@ export async function findUnlisted(
       AND ${index}.value = ${of}.${name} AND ${index}.seq = ${of}.seq))`
   );
   const [row] = await ledger.all(
-    `SELECT seq FROM ${of} WHERE project_id = ? AND seq > ? AND seq <= ?
-      AND ${key} <= ${doneBy(index)} AND (${missing.join(" OR ")}) ORDER BY seq LIMIT 1`,
+    `SELECT seq FROM ${from} WHERE project_id = ? AND ${key} > ? AND ${key} <= ?
+      AND ${key} <= ${doneBy(index)} AND (${missing.join(" OR ")}) ORDER BY ${key} LIMIT 1`,
     [ledger.project_id, after, last],
   );
   return row ? Number(row.seq) : null;

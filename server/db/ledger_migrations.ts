@@ -677,6 +677,30 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       PRIMARY KEY (project_id, word, block_group)
     ) STRICT, WITHOUT ROWID`,
   ],
+}, {
+  version: 26,
+  // A release gives the same to both. Another program can have written a row.
+  only_if: "SELECT 1 FROM actions WHERE number <> seq LIMIT 1",
+  statements: [
+    `INSERT INTO ${COUNTED} SELECT * FROM actions WHERE number > ${doneBy("counts")}`,
+    // First below zero, because the new number of a row may still be that of another.
+    "UPDATE actions SET number = -seq",
+    "UPDATE actions SET number = seq",
+    "UPDATE projected SET number = (SELECT max(number) FROM actions) WHERE name = 'counts'",
+    // These tables name actions by their number.
+    "INSERT INTO actions_words (actions_words) VALUES ('delete-all')",
+    ...["action_index", "word_blocks", "word_groups"].map((table) => `DELETE FROM ${table}`),
+    `UPDATE projected SET number = 0 WHERE name IN ('words', 'action_index', 'word_blocks')`,
+  ],
+}, {
+  version: 27,
+  statements: [
+    // The number of an action is its place, so no index is needed to find it there.
+    "DROP INDEX actions_by_seq",
+    `CREATE TRIGGER actions_placed AFTER INSERT ON actions WHEN NEW.number <> NEW.seq BEGIN
+      SELECT RAISE(ABORT, 'the number of an action is its place');
+    END`,
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

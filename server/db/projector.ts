@@ -3,8 +3,10 @@ import { GateError } from "../errors.ts";
 import type { Write } from "./database.ts";
 import { ALL_PROJECTIONS, projectionsOf, projectSome } from "./projections.ts";
 
-/** The changes of this many milliseconds share one commit. */
-const GATHER_MS = 500;
+/** The changes of this many milliseconds share one commit, unless they are too many for one. */
+const GATHER_MS = 2_000;
+/** Noted commits. An action has two, and one step projects a hundred actions. */
+const MOST_GATHERED = 200;
 
 /** The parts of a ledger that a projector uses. */
 export interface ProjectorOptions {
@@ -30,6 +32,8 @@ export class Projector {
   readonly #options: ProjectorOptions;
   /** Counts the commits that it must follow; an opened ledger may have older ones. */
   #noted = 1;
+  /** The noted commits since the last start without a read. */
+  #gathered = 0;
   /** The commits that each projection has followed. */
   readonly #reached = new Map<string, number>();
   #waiting: Waiting[] = [];
@@ -48,7 +52,8 @@ export class Projector {
   /** Hears of each commit before it begins, in its turn of the write queue. */
   note(): void {
     this.#noted++;
-    this.#soon();
+    if (++this.#gathered < MOST_GATHERED) this.#soon();
+    else this.#start();
   }
 
   /**
@@ -70,8 +75,7 @@ export class Projector {
   /** Stops. The next opening of the ledger continues. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#stopTimer();
     await this.#running;
     await this.#idling;
   }
@@ -120,13 +124,22 @@ export class Projector {
   }
 
   #startTimer() {
-    const timer = globalThis.setTimeout(() => {
-      this.#timer = null;
-      // A disk that fails here fails the next query or action too, which says so.
-      this.catchUp().then(() => this.#idling ??= this.#idle()).catch(() => {});
-    }, GATHER_MS);
+    const timer = globalThis.setTimeout(() => this.#start(), GATHER_MS);
     timer.unref();
     return timer;
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #start(): void {
+    this.#stopTimer();
+    this.#gathered = 0;
+    if (this.#closed) return;
+    // A disk that fails here fails the next query or action too, which says so.
+    this.catchUp().then(() => this.#idling ??= this.#idle()).catch(() => {});
   }
 
   async #idle(): Promise<void> {

@@ -88,8 +88,7 @@ export async function stateOf(
 ): Promise<{ done: number; changes: number; last: number }> {
   const [row] = await source.all(
     `SELECT ${doneBy("word_blocks")} AS done, ${doneBy("word_changes")} AS changes,
-      (SELECT max(seq) FROM actions WHERE project_id = ?) AS last`,
-    [source.project_id],
+      (SELECT max(number) FROM actions) AS last`,
   );
   return { done: Number(row!.done), changes: Number(row!.changes), last: Number(row!.last ?? 0) };
 }
@@ -158,8 +157,8 @@ async function textsOf(
   until: number,
 ): Promise<(string | null)[]> {
   const rows = await source.all(
-    `SELECT CAST(${SEARCHED} AS BLOB) AS texts FROM actions
-      WHERE project_id = ? AND seq > ? AND seq <= ? ORDER BY seq`,
+    `SELECT CAST(${SEARCHED} AS BLOB) AS texts FROM actions NOT INDEXED
+      WHERE project_id = ? AND number > ? AND number <= ? ORDER BY number`,
     [source.project_id, from, until],
   );
   return rows.map(({ texts }) => isUtf8(texts!) ? textOf(texts) : null);

@@ -10,8 +10,8 @@ export async function listRecorded(
   { from, before, limit }: { from: number; before: number; limit: number },
 ): Promise<ActionRow[]> {
   const rows = await ledger.all(
-    `SELECT ${COLUMNS} FROM actions INDEXED BY actions_by_seq
-      WHERE project_id = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    `SELECT ${COLUMNS} FROM actions NOT INDEXED
+      WHERE project_id = ? AND number >= ? AND number < ? ORDER BY number DESC LIMIT ?`,
     [ledger.project_id, from, before, limit],
   );
   return rows.map(toRow);
@@ -20,8 +20,7 @@ export async function listRecorded(
 /** The number after the newest action's. */
 export async function endOf(ledger: Ledger): Promise<number> {
   const [row] = await ledger.all(
-    "SELECT MAX(seq) AS last FROM actions INDEXED BY actions_by_seq WHERE project_id = ?",
-    [ledger.project_id],
+    "SELECT max(number) AS last FROM actions",
   );
   return Number(row?.last ?? 0) + 1;
 }
@@ -32,10 +31,10 @@ export async function listAsked(
   { from, before, limit }: { from: number; before: number; limit: number },
 ): Promise<ActionRow[]> {
   const rows = await ledger.all(
-    `SELECT ${COLUMNS} FROM actions INDEXED BY actions_by_seq
-      WHERE project_id = ? AND seq >= ? AND seq < ?
+    `SELECT ${COLUMNS} FROM actions NOT INDEXED
+      WHERE project_id = ? AND number >= ? AND number < ?
         AND decided_by IS NOT 'policy' AND status <> 'pending'
-      ORDER BY seq DESC LIMIT ?`,
+      ORDER BY number DESC LIMIT ?`,
     [ledger.project_id, from, before, limit],
   );
   return rows.map(toRow);
@@ -58,10 +57,10 @@ export async function listPast(
   };
   const rows = await ledger.all(
     `SELECT id, seq, session_id, agent, tool, path, command, cwd, digest, status, created_at,
-      input AS plan FROM actions INDEXED BY actions_by_seq
-      WHERE project_id = ? AND seq >= ? AND seq < ? AND input IS NOT NULL
+      input AS plan FROM actions NOT INDEXED
+      WHERE project_id = ? AND number >= ? AND number < ? AND input IS NOT NULL
         AND created_at >= ? AND ${kind.sql}
-      ORDER BY seq DESC`,
+      ORDER BY number DESC`,
     [ledger.project_id, of.from, of.before, of.since, ...kind.args],
   );
   return rows.map((row) =>

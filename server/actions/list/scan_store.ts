@@ -51,6 +51,8 @@ export interface Scan {
   others: Statement;
   /** Selects `columns` of the rows in the span; `end` adds conditions, order and limit. */
   select: (columns: string, span: Span, end: End) => Statement;
+  /** Whether it reads all actions, whose numbers have no gaps. */
+  isWhole?: boolean;
   /** Selects the `seq` or the `number` of the same rows, from the index alone where it has both. */
   keys: (key: "seq" | "number", span: Span, end: End) => Statement;
 }
@@ -69,15 +71,12 @@ export function scansOf(ledger: Ledger, query: ActionQuery): Scan[] {
 
 /** Scans all actions, or those of one filter. */
 export function indexScan(ledger: Ledger, query: ActionQuery, driver: Indexed | null): Scan {
-  const { index, rare }: Pick<Filter, "index" | "rare"> = driver === null
-    ? { index: "actions_by_seq" }
-    : INDEXED[driver];
   const others = othersOf(query, driver);
   const order = orderOf(query);
-  if (index === null) {
-    return { others, order, ...valueScan(ledger, driver!, String(query[driver!])) };
-  }
-  const own = driver === null ? NONE : conditionOf(query, driver);
+  if (driver === null) return { others, order, isWhole: true, ...wholeScan(ledger) };
+  const { index, rare }: Filter = INDEXED[driver];
+  if (index === null) return { others, order, ...valueScan(ledger, driver, String(query[driver])) };
+  const own = conditionOf(query, driver);
   // SQLite uses an index with a condition only for a query with the same one.
   const condition = rare === undefined ? "" : ` AND ${rare.condition}`;
   const select: Scan["select"] = (columns, { low, before }, end) => ({
@@ -90,6 +89,17 @@ export function indexScan(ledger: Ledger, query: ActionQuery, driver: Indexed | 
 
 export function orderOf({ order }: ActionQuery): Scan["order"] {
   return order === "oldest" ? "ASC" : "DESC";
+}
+
+/** Scans the actions themselves, which lie in the order of their numbers. */
+function wholeScan(ledger: Ledger): Pick<Scan, "select" | "keys"> {
+  const select: Scan["select"] = (columns, { low, before }, end) => ({
+    // SQLite would prefer an index that begins with the project, and sort its rows.
+    sql: `SELECT ${columns} FROM actions NOT INDEXED
+      WHERE project_id = ? AND number < ? AND number >= ?${end("number").sql}`,
+    args: [ledger.project_id, before, low, ...end("number").args],
+  });
+  return { select, keys: (key, span, end) => select(`actions.${key}`, span, end) };
 }
 
 /** Scans `action_index`, which holds the numbers of the actions with a value, in order. */
@@ -107,8 +117,8 @@ function valueScan(ledger: Ledger, name: Indexed, value: string): Pick<Scan, "se
   };
 }
 
-const NUMBER =
-  "(SELECT number FROM actions WHERE project_id = ? AND seq <= ? ORDER BY seq DESC LIMIT 1)";
+/** A number from JavaScript is a REAL, which FTS5 takes for no limit. */
+const PLACE = "CAST(? AS INTEGER)";
 
 /**
  * Scans the actions that have each of the words, with one lookup for each word. It reads every row
@@ -119,14 +129,14 @@ export function apartScan(ledger: Ledger, query: ActionQuery, { words }: Match):
   // FTS5 begins at one end of a word's rows, and the parts apart are at the end where a search begins.
   // The limit keeps the order, which SQLite would drop as useless.
   const one = `SELECT number FROM (SELECT rowid AS number FROM actions_words
-    WHERE actions_words MATCH ? AND rowid <= ${NUMBER} AND rowid > coalesce(${NUMBER}, 0)
+    WHERE actions_words MATCH ? AND rowid < ${PLACE} AND rowid >= ${PLACE}
     ORDER BY rowid ${orderOf(query)} LIMIT -1)`;
   const select: Scan["select"] = (columns, { low, before }, end) => ({
     sql: `SELECT ${columns} FROM (${words.map(() => one).join(" INTERSECT ")}) AS found
         CROSS JOIN actions ON actions.number = found.number
         WHERE actions.project_id = ?${end("found.number").sql}`,
     args: [
-      ...words.flatMap((word) => [word, project_id, before - 1, project_id, low - 1]),
+      ...words.flatMap((word) => [word, before, low]),
       ...[project_id, ...end("found.number").args],
     ],
   });
@@ -154,13 +164,10 @@ export function wordScan(ledger: Ledger, query: ActionQuery, { text }: Match): S
   const select: Scan["select"] = (columns, { low, before }, end) => ({
     sql: `SELECT ${columns}
         FROM actions_words JOIN actions ON actions.number = actions_words.rowid
-        WHERE actions_words MATCH ? AND actions_words.rowid <= ${NUMBER}
-          AND actions_words.rowid > coalesce(${NUMBER}, 0) AND actions.project_id = ?
+        WHERE actions_words MATCH ? AND actions_words.rowid < ${PLACE}
+          AND actions_words.rowid >= ${PLACE} AND actions.project_id = ?
           ${end("actions_words.rowid").sql}`,
-    args: [
-      ...[text, project_id, before - 1, project_id, low - 1, project_id],
-      ...end("actions_words.rowid").args,
-    ],
+    args: [...[text, before, low, project_id], ...end("actions_words.rowid").args],
   });
   return {
     others: othersOf(query, null),

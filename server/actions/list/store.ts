@@ -115,7 +115,7 @@ async function spanOf(ledger: Ledger, { cursor, from, to, order }: ActionQuery):
     ? "1"
     : "(SELECT min(first_seq) FROM action_hours WHERE project_id = ?1 AND hour >= ?2)";
   const high_sql = to === undefined
-    ? "(SELECT max(seq) FROM actions WHERE project_id = ?1)"
+    ? "(SELECT max(number) FROM actions)"
     : "(SELECT max(last_seq) FROM action_hours WHERE project_id = ?1 AND hour <= ?3)";
   const [row] = await ledger.all(
     `SELECT ${low_sql} AS low, ${high_sql} AS high WHERE ?2 IS NOT NULL AND ?3 IS NOT NULL`,
@@ -197,6 +197,10 @@ function byRows(
         };
       }
       const rows = next;
+      if (scan.isWhole) {
+        const { part, rest } = cut(span, rows, scan.order);
+        return { ...selectAll(scan, part, columns), rest: () => Promise.resolve(rest) };
+      }
       return {
         ...selectFew(scan, span, { ...columns, words, rows }),
         rest: () => restOf(ledger, scan, span, rows),
@@ -206,6 +210,13 @@ function byRows(
       next = ms > QUICK_MS ? FIRST_STRIDE : Math.min(MOST_STRIDE, next * 4);
     },
   };
+}
+
+/** The next `rows` numbers of a span, and the rest of it. */
+function cut({ low, before }: Span, rows: number, order: Scan["order"]) {
+  const end = order === "ASC" ? Math.min(before, low + rows) : Math.max(low, before - rows);
+  const [older, newer] = [{ low, before: end }, { low: end, before }];
+  return order === "ASC" ? { part: older, rest: newer } : { part: newer, rest: older };
 }
 
 /** Reads a range of action numbers at a time, in those parts of the span that may hold matches. */
@@ -238,9 +249,7 @@ function byWindows(
     step(whole, limit) {
       const { low, before, is_apart } = next(whole);
       const rows = is_apart ? Math.min(window, BLOCK) : window;
-      const span = rises
-        ? { low, before: Math.min(before, low + rows) }
-        : { low: Math.max(low, before - rows), before };
+      const { part: span } = cut({ low, before }, rows, scan.order);
       const left = rises ? { ...whole, low: span.before } : { ...whole, before: span.low };
       const { sql, args } = selectAll(is_apart ? apart : scan, span, { columns: COLUMNS, limit });
       return { sql, args, rest: () => Promise.resolve(afterClosed(left)) };

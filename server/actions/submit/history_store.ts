@@ -14,8 +14,8 @@ export interface Recent {
 /** The newest actions that policy did not deny, newest first. */
 export async function listRecent(ledger: Ledger, limit: number): Promise<Recent[]> {
   const rows = await ledger.all(
-    `SELECT session_id, tool, path, created_at, analysis FROM actions
-      WHERE project_id = ? AND status <> 'blocked' ORDER BY seq DESC LIMIT ?`,
+    `SELECT session_id, tool, path, created_at, analysis FROM actions NOT INDEXED
+      WHERE project_id = ? AND status <> 'blocked' ORDER BY number DESC LIMIT ?`,
     [ledger.project_id, limit],
   );
   return rows.map(({ session_id, tool, path, created_at, analysis }) => ({

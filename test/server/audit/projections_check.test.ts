@@ -58,9 +58,10 @@ test("a commit before any query of the check is no fault, although no projection
   expect(await checkProjections(ledger)).toBe(null);
 });
 
-const COPY = `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
+const COPY =
+  `INSERT INTO actions (project_id, id, number, seq, root, session_id, agent, tool, path, status,
     execution, decision, risk, reversible, digest, created_at)
-  SELECT project_id, ?, ?, root, session_id, agent, tool, path, 'pending', execution, decision, risk,
+  SELECT project_id, ?1, ?2, ?2, root, session_id, agent, tool, path, 'pending', execution, decision, risk,
     0, '', created_at FROM actions ORDER BY number LIMIT 1`;
 
 test.each([

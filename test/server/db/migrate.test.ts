@@ -118,8 +118,9 @@ test.each([["ledger", LEDGER_MIGRATIONS], ["registry", REGISTRY_MIGRATIONS]])(
 test.each([
   [
     "actions of a project",
-    "SELECT * FROM actions WHERE project_id = ? AND seq < ? ORDER BY seq DESC LIMIT 50",
-    "actions_by_seq",
+    `SELECT * FROM actions NOT INDEXED WHERE project_id = ? AND number < ?
+      ORDER BY number DESC LIMIT 50`,
+    "SEARCH actions USING INTEGER PRIMARY KEY (rowid<?)",
   ],
   [
     "actions by status",
@@ -247,6 +248,27 @@ test.each([
   expect(await planIn(database)).not.toMatch(/SCAN|TEMP B-TREE/);
   // Its intents of one millisecond are sorted by their place in the chain.
   expect(await planIn(large)).not.toMatch(/SCAN|TEMP B-TREE(?! FOR RIGHT PART OF ORDER BY)/);
+});
+
+test("an action that another program inserts gets no number but its place", async () => {
+  const database = await openAt(makePath());
+  await migrate(database, LEDGER_MIGRATIONS, now);
+  const insert = (place: string) =>
+    database.batch([{
+      sql: `INSERT INTO actions (${place}, project_id, id, root, session_id, agent, tool, status,
+        execution, decision, risk, reversible, digest, created_at) SELECT 1, ${
+        place === "seq" ? "" : "2, "
+      }'p', 'i', '/', id, 'a', 't', 'pending', 'none', '{}', '{}', 0, 'd', '2026' FROM sessions`,
+      args: [],
+    }]);
+  await database.batch([{
+    sql: `INSERT INTO sessions (project_id, id, seq, root, host, agent, client, started_at,
+      last_seen_at) VALUES ('p', 's', 1, '/', 'h', 'a', 'c', '2026', '2026')`,
+    args: [],
+  }]);
+  await expect(insert("number, seq")).rejects.toThrow("the number of an action is its place");
+  await insert("seq");
+  expect(await database.all("SELECT number, seq FROM actions")).toEqual([{ number: 1, seq: 1 }]);
 });
 
 test("an older ledger loses the unused columns and keeps its actions", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { gunzipSync } from "node:zlib";
 import { expect, onTestFinished, test } from "vitest";
+import { checkProjections } from "../../../server/audit/projections_check.ts";
 import { redactEvent } from "../../../server/audit/redact.ts";
 import { Signer } from "../../../server/audit/signer.ts";
 import { verifyChain } from "../../../server/audit/verify.ts";
@@ -31,19 +32,30 @@ const KEPT = [
 
 type Read = (sql: string) => Promise<Row[]>;
 
+/** A folder with a copy of the ledger of that schema. */
+function copyOf(schema: number): string {
+  const folder = mkdtempSync(join(tmpdir(), "gate-older-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = readFileSync(join(FOLDER, `schema_${schema}.db.gz`));
+  writeFileSync(join(folder, "ledger.db"), gunzipSync(file));
+  return folder;
+}
+
+async function openIn(folder: string) {
+  const signer = Signer.open(folder);
+  const { ledger, moved_to } = await openLedger({
+    ...{ project_id: "old", folder, pid: process.pid, now: Date.now, redact: redactEvent },
+    ...{ sign: (head) => signer.sign(head), publish: () => {}, noteDurable: () => {} },
+  });
+  onTestFinished(() => ledger.close());
+  return { ledger, moved_to, signer };
+}
+
 test.each(OLDER)(
   "a ledger of schema %i keeps every record and count when it is migrated",
   async (schema) => {
-    const folder = mkdtempSync(join(tmpdir(), "gate-older-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const file = readFileSync(join(FOLDER, `schema_${schema}.db.gz`));
-    writeFileSync(join(folder, "ledger.db"), gunzipSync(file));
-    const signer = Signer.open(folder);
-    const { ledger, moved_to } = await openLedger({
-      ...{ project_id: "old", folder, pid: process.pid, now: Date.now, redact: redactEvent },
-      ...{ sign: (head) => signer.sign(head), publish: () => {}, noteDurable: () => {} },
-    });
-    onTestFinished(() => ledger.close());
+    const folder = copyOf(schema);
+    const { ledger, moved_to, signer } = await openIn(folder);
     await ledger.catchUp();
     const now: Read = (sql) => ledger.all(sql);
     const older = await Database.open(join(folder, `ledger.db.backup-${schema}`));
@@ -77,6 +89,30 @@ test.each(OLDER)(
       .toMatchObject({ ok: true, problem: null, events: Number(head!.seq) });
   },
 );
+
+test("an older ledger in which actions have other numbers than places is put in order", async () => {
+  const folder = copyOf(25);
+  const older = await Database.open(join(folder, "ledger.db"));
+  const columns = await older.all(
+    "SELECT name FROM pragma_table_info('actions') WHERE name NOT IN ('number', 'id', 'seq')",
+  );
+  const others = columns.map(({ name }) => name).join(", ");
+  await older.batch([
+    ...["UPDATE actions SET number = -seq", "UPDATE actions SET number = 22 - seq"],
+    // The counts have not followed these yet.
+    `INSERT INTO actions (id, seq, ${others}) SELECT 'late' || seq, 21 + seq, ${others}
+      FROM actions WHERE seq <= 3 ORDER BY seq`,
+  ].map((sql) => ({ sql, args: [] })));
+  const ids = await older.all("SELECT id FROM actions ORDER BY seq");
+  await older.close();
+  const { ledger } = await openIn(folder);
+  expect(await ledger.all("SELECT id FROM actions WHERE number = seq ORDER BY number")).toEqual(
+    ids,
+  );
+  expect(ids.length).toBe(24);
+  expect(await ledger.all("SELECT action_count FROM sessions")).toEqual([{ action_count: 24 }]);
+  expect(await checkProjections(ledger)).toBe(null);
+});
 
 /** The columns of each kept table that has them before and after. */
 async function columnsOfBoth(then: Read, now: Read): Promise<Map<string, string[]>> {

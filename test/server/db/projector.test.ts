@@ -3,6 +3,9 @@ import { setImmediate as pause } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Connection } from "../../../server/db/connection.ts";
 import { Database } from "../../../server/db/database.ts";
+import type { Statement } from "../../../server/db/ledger.ts";
+import { projectSome } from "../../../server/db/projections.ts";
+import { Projector } from "../../../server/db/projector.ts";
 import type { TestGate } from "../../helpers.ts";
 import { openGate, reviewer } from "../actions/harness.ts";
 
@@ -28,11 +31,12 @@ async function numbers(gate: TestGate) {
 /** Statements that insert copies of the action with that id. */
 function copiesOf(id: string, from: number, to: number) {
   return Array.from({ length: to - from }, (_, n) => ({
-    sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
-        execution, decision, risk, reversible, digest, created_at, decided_by)
-      SELECT project_id, ?, ?, root, session_id, agent, tool, ?, 'approved', execution, decision,
-        risk, 0, '', created_at, 'policy' FROM actions WHERE id = ?`,
-    args: [`copy${from + n}`, from + n + 2, `copies/number${from + n}.txt`, id],
+    sql: `INSERT INTO actions (project_id, id, number, seq, root, session_id, agent, tool, path,
+        status, execution, decision, risk, reversible, digest, created_at, decided_by)
+      SELECT project_id, ?, place, place, root, session_id, agent, tool, ?, 'approved', execution,
+        decision, risk, 0, '', created_at, 'policy'
+      FROM actions, (SELECT max(number) + 1 AS place FROM actions) WHERE id = ?`,
+    args: [`copy${from + n}`, `copies/number${from + n}.txt`, id],
   }));
 }
 
@@ -67,6 +71,20 @@ test("the words of an action are indexed behind the answer, without a search", a
   const { gate, write } = await openGate({});
   await write("a.txt", "x");
   await expect.poll(async () => (await numbers(gate)).words, { timeout: 10_000 }).toHaveLength(1);
+});
+
+test("many changes are projected without a pause and without a read", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const written: Statement[][] = [];
+  const projector = new Projector({
+    exclusive: (task) => task((all) => (written.push(all), Promise.resolve(all.map(() => [])))),
+  });
+  for (let commit = 1; commit < 200; commit++) projector.note();
+  expect(written).toEqual([]);
+  projector.note();
+  expect(written).toEqual([projectSome()]);
+  await projector.close();
 });
 
 const count = (sql: string) => `SELECT count(*) AS n FROM ${sql}`;

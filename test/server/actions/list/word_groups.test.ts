@@ -42,9 +42,9 @@ async function stage(): Promise<Ledger> {
         FROM json_each(?) AS blocks, json_each(blocks.value, '$.words') AS word`,
       args: [JSON.stringify(blocks)],
     }, {
-      sql: `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, path, status,
-          execution, decision, risk, reversible, digest, created_at, decided_by)
-        SELECT 'test', 'a' || value, value, '', ?, 'codex', 'write_file', 'ui', 'approved', 'none',
+      sql: `INSERT INTO actions (project_id, id, number, seq, root, session_id, agent, tool, path,
+          status, execution, decision, risk, reversible, digest, created_at, decided_by)
+        SELECT 'test', 'a' || value, value, value, '', ?, 'codex', 'write_file', 'ui', 'approved', 'none',
           '{"reason":"Allowed"}', '{"level":"low"}', 0, '', '2026-01-01T00:00:00.000Z', 'policy'
         FROM json_each(?)`,
       args: [id, JSON.stringify([5 * BLOCK + 1, BLOCKS * BLOCK])],
