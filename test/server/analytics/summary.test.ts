@@ -217,7 +217,7 @@ test("the latency percentiles of 2,000 decisions are within 5 %", async () => {
       `INSERT INTO actions (project_id, id, seq, root, session_id, agent, tool, status, execution,
       decision, risk, reversible, digest, created_at)
       VALUES ('test', ?, ?, '', ?, 'a', 'write_file', 'pending', 'none', '{}', '{}', 0, '', ?)`,
-    args: [`p${n}`, 10_000 + n, held.session_id, new Date(Date.UTC(2026, 0, 1) - ms).toISOString()],
+    args: [`p${n}`, 2 + n, held.session_id, new Date(Date.UTC(2026, 0, 1) - ms).toISOString()],
   });
   const decide = {
     sql:
@@ -240,7 +240,7 @@ test("the daily counts are bounded however many names there are", async () => {
       execution, decision, risk, reversible, digest, created_at, decided_at, decided_by)
       VALUES ('test', ?, ?, '', ?, ?, 'x', ?, 'blocked', 'none', '{}', '{}', 0, '', ?, ?, 'policy')`,
     args: [
-      ...[`f${n}`, 10 + n, session_id, `agent ${n}`, `path ${n}`],
+      ...[`f${n}`, 2 + n, session_id, `agent ${n}`, `path ${n}`],
       ...["2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"],
     ],
   }));

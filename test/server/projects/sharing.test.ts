@@ -168,9 +168,10 @@ test.each(["at once", "at its next start"])(
     const { ledger } = second.project;
     const id = second.environment.id();
     const columns = (await ledger.all("SELECT name FROM pragma_table_info('actions')"))
-      .map(({ name }) => String(name)).filter((name) => name !== "number");
+      .map(({ name }) => String(name));
     const forged: Record<string, string> = {
-      ...{ id: `'${id}'`, seq: "seq + 1000", execution: "'none'", claim_id: "NULL" },
+      ...{ id: `'${id}'`, number: "number + 1000", seq: "seq + 1000" },
+      ...{ execution: "'none'", claim_id: "NULL" },
       ...{ started_at: "NULL", finished_at: "NULL" },
     };
     await ledger.commit({
@@ -207,13 +208,16 @@ test("a machine recovers no execution that another one says was running", async 
   const [id, intent] = [second.environment.id(), second.environment.id()];
   const copy = async (table: string, replaced: Record<string, string>, where: string) => {
     const columns = (await ledger.all("SELECT name FROM pragma_table_info(?)", [table]))
-      .map(({ name }) => String(name)).filter((name) => name !== "number");
+      .map(({ name }) => String(name));
     return `INSERT INTO ${table} (${columns.join(", ")})
       SELECT ${
       columns.map((name) => replaced[name] ?? name).join(", ")
     } FROM ${table} WHERE ${where}`;
   };
-  const own = { id: `'${id}'`, execution: "'running'", finished_at: "NULL", seq: "seq + 1000" };
+  const own = {
+    ...{ id: `'${id}'`, number: "number + 1000", seq: "seq + 1000" },
+    ...{ execution: "'running'", finished_at: "NULL" },
+  };
   const temporary = `.gate-${intent.replaceAll("-", "")}`;
   const open = {
     ...{ id: `'${intent}'`, action_id: `'${id}'`, state: "'open'", settled_at: "NULL" },

@@ -12,10 +12,12 @@ async function insertAction(
   session: Session,
   values: Record<string, string | number> = {},
 ): Promise<string> {
+  const seq = gate.events.length + Math.floor(gate.clock.now % 1e9) + counter++;
   const row = {
     project_id: "test",
     id: gate.environment.id(),
-    seq: gate.events.length + Math.floor(gate.clock.now % 1e9) + counter++,
+    number: seq,
+    seq,
     root: gate.root,
     session_id: session.id,
     agent: "a",
