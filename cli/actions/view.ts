@@ -118,7 +118,9 @@ function inputFacts(action: ActionDetail): Fact[] {
     ["to", targetOf(action)],
     ["really", unnamedFiles(action).slice(0, 20).join("\n") || null],
     ["config", configWrittenBy(action) && ACCEPTED_TOO],
-    ["plan", action.lease && leaseLine(action.lease)],
+    ["plan", action.lease?.title ?? null],
+    // Beside the agent's own lines it could be one of them.
+    ["steps", action.lease && leaseLine(action.lease)],
     ["command", action.command],
     ...takenFacts(action),
     ["in", action.cwd],
@@ -181,11 +183,11 @@ function factLines(io: Io, facts: readonly Fact[]): string {
   }).join("\n");
 }
 
-/** The title of a plan, the number of its steps and how long its approval holds. */
-function leaseLine({ title, seconds, ends_at, steps }: NonNullable<ActionDetail["lease"]>): string {
+/** The number of a plan's steps, and how long its approval holds. */
+function leaseLine({ seconds, ends_at, steps }: NonNullable<ActionDetail["lease"]>): string {
   const holds = ends_at === null ? `${seconds} s from the approval on` : `until ${ends_at}`;
   const size = steps.length === 1 ? "1 step" : `${steps.length} steps, in this order`;
-  return `${title}\n${size}; an approval holds ${holds}`;
+  return `${size}; an approval holds ${holds}`;
 }
 
 /** The steps of a plan, each like a card of its own. */

@@ -57,9 +57,9 @@ function chip(sign: string): string {
 // deno-lint-ignore no-control-regex
 const STYLE = /(\x1b\[(?:0|1|2|22|31|32|33|36|39)m)/;
 // Exactly what gate writes: an agent's text between such brackets is never left out.
-const SCRIPT = "(?:Latin|Cyrillic|Greek|Armenian|Cherokee)";
+const SCRIPT = "(?:Latin(?: look-alikes)?|Cyrillic|Greek|Armenian|Cherokee)";
 const MARKS = new RegExp(
-  `\\[(?:one word, two alphabets: ${SCRIPT}(?: and ${SCRIPT}){1,4}|` +
+  `\\[(?:one word, two alphabets: ${SCRIPT}(?: and ${SCRIPT}){1,5}|` +
     "a host name in another alphabet, encoded|\\d+ more characters, some in another alphabet)\\]",
   "g",
 );

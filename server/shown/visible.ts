@@ -30,6 +30,18 @@ const SCRIPTS: readonly [string, RegExp][] = [
   ["Armenian", /\p{Script=Armenian}/u],
   ["Cherokee", /\p{Script=Cherokee}/u],
 ];
+/**
+ * Letters that Unicode counts as other forms of the Latin ones: fullwidth, mathematical, letterlike,
+ * Roman numerals, ligatures, the long s. Raised and lowered letters are told apart by their place.
+ */
+const TWINS =
+  /[\u0132\u0133\u017f\u01c7-\u01cc\u01f1-\u01f3\u2102-\u2149\u2160-\u217f\ufb00-\ufb06\uff21-\uff3a\uff41-\uff5a\u{1d400}-\u{1d6a3}]/u;
+
+/** Whether a word has Latin letters, and other forms of Latin letters beside them. */
+export function hasTwins(word: string): boolean {
+  return TWINS.test(word) && /[A-Za-z]/.test(word);
+}
+
 const NAMES: Record<number, string> = {
   0x00: "null",
   0x07: "bell",
@@ -131,6 +143,7 @@ function nameOfRange(point: number): string {
 function mixed(word: string): Segment | null {
   if (PRINTABLE.test(word)) return null;
   const scripts = SCRIPTS.filter(([, pattern]) => pattern.test(word)).map(([name]) => name);
+  if (hasTwins(word)) scripts.push("Latin look-alikes");
   if (scripts.length < 2) return null;
   return { kind: "mixed", text: word, note: `one word, two alphabets: ${scripts.join(" and ")}` };
 }

@@ -3,6 +3,7 @@ import { GateError } from "../../errors.ts";
 import type { PathFacts } from "../../policy/evaluate.ts";
 import { OF_A_PROCESS } from "../../policy/path_rules.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
+import { hasTwins } from "../../shown/visible.ts";
 
 /** A file that an input names, in the forms that policy and people need. */
 export interface Target extends PathFacts {
@@ -90,6 +91,7 @@ const CHECKS: Check[] = [
   ],
   ["it names a folder", (path) => /(^|[\\/])\.{0,2}$/.test(path)],
   [`a name in it is longer than ${MAX_NAME} bytes`, (path) => names(path).some(isTooLong)],
+  ["a name in it ends in a blank", (path) => names(path).some((name) => /\S\s+$/.test(name))],
   ["a name in it is blank", (path) => names(path).some((name) => name !== "" && !name.trim())],
 ];
 
@@ -115,11 +117,11 @@ function windowsProblemOf(path: string): string | null {
 
 const LOOK_ALIKES = /[\u0370-\u03ff\u0400-\u052f\u0531-\u0587\u13a0-\u13ff]/u;
 
-/** Whether a word mixes Latin letters with Greek, Cyrillic, Armenian or Cherokee ones. */
+/** Whether a word mixes Latin letters with those of other alphabets, or with other forms of its own. */
 function hasLookAlikes(path: string): boolean {
   if (path.includes("\u017f")) return true; // the long s equals s on file systems that fold case
-  const words = path.match(/\p{L}+/gu) ?? [];
-  return words.some((word) => LOOK_ALIKES.test(word) && /[A-Za-z]/.test(word));
+  const words = path.match(/[\p{L}\p{Nl}]+/gu) ?? [];
+  return words.some((word) => (LOOK_ALIKES.test(word) && /[A-Za-z]/.test(word)) || hasTwins(word));
 }
 
 function names(path: string): string[] {

@@ -24,6 +24,7 @@ test.each([
   ["blank\u2800braille", "blank[U+2800]braille"],
   [`a${"\u0301".repeat(9)}`, "a[9 combining marks]"],
   ["p\u0430ypal.com", "p\u0430ypal[one word, two alphabets: Latin and Cyrillic].com"],
+  ["rea\u216eme", "rea\u216eme[one word, two alphabets: Latin and Latin look-alikes]"],
   ["xn--80ak6aa92e.com", "xn--80ak6aa92e[a host name in another alphabet, encoded].com"],
   ["Grüße, 世界 🎉", "Grüße, 世界 🎉"],
 ])("visibleText() shows the hidden characters of %j", (text, shown) => {

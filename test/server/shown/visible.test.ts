@@ -60,6 +60,28 @@ describe("segments()", () => {
     expect(segments("hello мир").map(({ kind }) => kind)).toEqual(["text"]);
   });
 
+  test.each(["rea\u216eme", "\u{1d411}eadme", "\ufb01le", "\uff29ndex", "pa\u017fs"])(
+    "marks other forms of Latin letters in a word: %s",
+    (word) => {
+      expect(segments(word)).toEqual([expect.objectContaining({
+        kind: "mixed",
+        note: "one word, two alphabets: Latin and Latin look-alikes",
+      })]);
+    },
+  );
+
+  test.each([
+    "x\u00b2",
+    "\uff21\uff22\uff23",
+    "\u7b2c\u2161\u7ae0",
+    "5\u2113",
+    "n\u1d57\u02b0",
+    "1\u00aa",
+  ])(
+    "marks no letter that is told apart by its place or neighbours: %s",
+    (word) => expect(segments(word).map(({ kind }) => kind)).toEqual(["text"]),
+  );
+
   test("marks an encoded host name in another alphabet", () => {
     const found = segments("curl https://xn--pypal-4ve.com/x");
     expect(found.find(({ kind }) => kind === "mixed")?.text).toBe("xn--pypal-4ve");
