@@ -3,7 +3,7 @@ import type { Ledger } from "../db/ledger.ts";
 import type { Problem } from "../evidence/check.ts";
 import type { AuditEvent } from "../evidence/schema.ts";
 import {
-  findRollback,
+  isRolledBack,
   listMissing,
   listRecorded,
   type Recorded,
@@ -15,8 +15,6 @@ import {
 const PAGE = 40;
 /** An action that changes during the check is read again. */
 const MAX_READS = 5;
-/** A chain of rollbacks of rollbacks is followed this far. */
-const MAX_CHAIN = 1_000;
 
 /** The first action whose row differs from its events. The events must be checked before. */
 export async function checkActions(ledger: Ledger): Promise<Problem | null> {
@@ -112,20 +110,6 @@ function expectedOf(steps: readonly StoredStep[]): Expected {
     }
   }
   return expected;
-}
-
-/**
- * A rollback that was rolled back by another one undoes nothing any more, and so on. One that was only
- * marked as rolled back, because the files had their old content, changes no earlier action.
- */
-async function isRolledBack(ledger: Ledger, id: string): Promise<boolean> {
-  let rollback = await findRollback(ledger, id);
-  let isUndone = rollback !== undefined;
-  for (let length = 0; rollback && length < MAX_CHAIN; length++) {
-    rollback = await findRollback(ledger, rollback);
-    if (rollback) isUndone = !isUndone;
-  }
-  return isUndone;
 }
 
 function shown(value: unknown): string {

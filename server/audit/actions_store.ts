@@ -85,16 +85,27 @@ export async function listMissing(ledger: Ledger, ids: readonly string[]): Promi
   return rows.map(({ id }) => String(id));
 }
 
-/** Which rollback undid the action last; undefined when none ever did. */
-export async function findRollback(
-  ledger: Ledger,
-  id: string,
-): Promise<string | null | undefined> {
-  const [row] = await ledger.all(
-    `SELECT data ->> '$.rollback' AS rollback FROM audit
-      WHERE project_id = ? AND action_id = ? AND type = 'action.rolled_back'
-      ORDER BY seq DESC LIMIT 1`,
+/** A chain of rollbacks of rollbacks is followed this far. */
+const MAX_CHAIN = 1_000;
+
+/**
+ * Whether an action is undone, after all its rollbacks, their rollbacks and so on: the newest of them
+ * decides. One that was only marked as rolled back, because the files had their old content, changes
+ * no earlier action.
+ */
+export async function isRolledBack(ledger: Ledger, id: string): Promise<boolean> {
+  const [newest] = await ledger.all(
+    `WITH RECURSIVE undone (id, depth, seq) AS (
+        SELECT ?2, 0, 0
+        UNION ALL
+        SELECT audit.data ->> '$.rollback', depth + 1, audit.seq
+          FROM undone CROSS JOIN audit
+          WHERE audit.project_id = ?1 AND audit.action_id = undone.id
+            AND audit.type = 'action.rolled_back'
+            AND (depth = 0 OR audit.data ->> '$.rollback' IS NOT NULL) AND depth < ${MAX_CHAIN}
+      )
+      SELECT depth FROM undone WHERE depth > 0 ORDER BY seq DESC LIMIT 1`,
     [ledger.project_id, id],
   );
-  return row && (row.rollback === null ? null : String(row.rollback));
+  return newest !== undefined && Number(newest.depth) % 2 === 1;
 }

@@ -231,6 +231,23 @@ test("verify() accepts a rollback of a rollback", async () => {
     .toMatchObject({ ok: false, problem: { what: expect.stringContaining(ids.undone.id) } });
 });
 
+test("verify() accepts an action that an older rollback undoes again", async () => {
+  const { gate, ids } = await gateWithActions();
+  const { actions, audit } = gate.project;
+  const newest = async () => (await actions.list({ tool: "rollback" })).items[0]!.id;
+  const undo = async (id: string) => {
+    await actions.rollback(id, {}, reviewer);
+    return await newest();
+  };
+  const redone = await undo(await newest());
+  await undo(await undo(ids.undone.id));
+  expect(await actions.get(ids.undone.id)).toMatchObject({ status: "approved" });
+  // Of two rollbacks that wrote the file again, the older one is undone.
+  await undo(redone);
+  expect(await actions.get(ids.undone.id)).toMatchObject({ status: "rolled_back" });
+  expect(await audit.verify()).toMatchObject({ ok: true, problem: null });
+});
+
 test.each([
   ["the time of the newest event", "UPDATE audit SET at = CAST(x'C328' AS TEXT) WHERE seq = 5"],
   ["a hash of a checkpoint", "UPDATE checkpoints SET hash = CAST(x'FF' AS TEXT)"],
