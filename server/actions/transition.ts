@@ -47,6 +47,11 @@ export interface Transition {
   is_derivable?: boolean;
   /** It becomes durable only when this has settled. */
   durable_after?: Promise<void>;
+  /**
+   * The precondition holds, and nothing else changes the row meanwhile, not even its conflicts: a
+   * derivable commit may then follow the answer.
+   */
+  is_certain?: boolean;
 }
 
 /**
@@ -69,11 +74,12 @@ export async function transition(
     is_own = false,
     is_derivable,
     durable_after,
+    is_certain,
   }: Transition,
 ): Promise<ActionRow | null> {
   const decision_id = environment.id();
   const changed = selectExisting(project_id, row.id, decision_id);
-  const { rows } = await ledger.commit({
+  const { rows, events } = await ledger.commit({
     statements: [
       ...before,
       updateAction(
@@ -89,7 +95,9 @@ export async function transition(
     when: changed,
     is_derivable,
     durable_after,
+    is_certain,
   });
+  if (is_certain) return events.length > 0 ? { ...row, ...to, decision_id } : null;
   const found = rows[before.length]?.[0];
   if (!found) return null;
   return is_own ? { ...row, ...to, decision_id, conflicts: toRow(found).conflicts } : toRow(found);

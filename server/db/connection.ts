@@ -118,6 +118,11 @@ export class Connection {
 export interface BatchOptions {
   /** Leaves the transaction open for the next batch. */
   is_held?: boolean;
+  /**
+   * A held batch may run after the call has returned, before any later query or batch. The call
+   * returns no rows.
+   */
+  is_postponed?: boolean;
   /** The batch is committed only when this has settled. It must not reject. */
   after?: Promise<void>;
 }

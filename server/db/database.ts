@@ -60,6 +60,8 @@ export class Database implements LedgerDatabase {
   #queued = 0;
   /** Batches of the open transaction. They are repeated when it is rolled back. */
   #held: { statements: Statement[]; after?: Promise<void> }[] = [];
+  /** The first batches of `#held`, which have run in the open transaction. */
+  #begun = 0;
   #syncing: Promise<void> | null = null;
   #nextSync: Promise<void> | null = null;
   /** After the disk failed to sync, no later sync can promise what came before it. */
@@ -197,13 +199,27 @@ export class Database implements LedgerDatabase {
     const is_held = options?.is_held && this.#held.length < MOST_HELD;
     if (this.#unsyncable && !is_held) throw this.#unsyncable;
     const all = statements.map(checked);
+    if (is_held && options?.is_postponed) {
+      this.#held.push({ statements: all, after: options.after });
+      void this.#runPostponed();
+      return all.map(() => []);
+    }
     if (!is_held) await Promise.all([this.#heldMayCommit(), options?.after]);
     return await this.#retry((connection) => {
       const rows = connection.batch(all, { is_held });
       if (is_held) this.#held.push({ statements: all, after: options?.after });
       else this.#held = [];
+      this.#begun = this.#held.length;
       return rows;
     });
+  }
+
+  /** Runs the postponed batches when this turn of the event loop has ended. */
+  async #runPostponed(): Promise<void> {
+    await setImmediate();
+    if (this.#closed || this.#begun === this.#held.length) return;
+    // The next query or batch meets the same error and reports it.
+    await this.#retry(() => {}).catch(() => {});
   }
 
   async #heldMayCommit(): Promise<void> {
@@ -213,8 +229,18 @@ export class Database implements LedgerDatabase {
   /** The connection with the held batches in its transaction. */
   #connected(): Connection {
     const connection = this.#connection ??= connect(this.path);
-    if (this.#held.length === 0 || connection.isInBatch) return connection;
-    for (const { statements } of this.#held) connection.batch(statements, { is_held: true });
+    if (!connection.isInBatch) this.#begun = 0;
+    for (const { statements } of this.#held.slice(this.#begun)) {
+      try {
+        connection.batch(statements, { is_held: true });
+      } catch (error) {
+        if (codeOf(error) !== "SQLITE_CONSTRAINT") throw error;
+        throw new GateError("unavailable", `Cannot use "${this.path}": ${CHANGED}`, {
+          cause: error,
+        });
+      }
+      this.#begun++;
+    }
     return connection;
   }
 
@@ -318,6 +344,7 @@ function explain(error: unknown, path: string): unknown {
 }
 
 const DAMAGED = "it is damaged; restart gate, which moves it aside and creates a new one";
+const CHANGED = "another program has changed it; restart gate, which reads it again";
 const LOCKED = "another process keeps it locked; stop that process and try again";
 
 const EXPLAINED: Record<string, string> = {

@@ -27,6 +27,11 @@ export interface Change {
    */
   is_derivable?: boolean;
   /**
+   * For a derivable change whose conditions hold for certain: its statements may run behind the
+   * caller's answer, before any later query or commit. The caller gets no rows.
+   */
+  is_certain?: boolean;
+  /**
    * Settles when the effect that the change records is durable: the change becomes durable only then.
    * For a derivable change; it must not reject.
    */
@@ -38,7 +43,7 @@ export interface Change {
   on_appended?: () => void;
 }
 
-/** The rows of each statement, and the appended events: none when `when` found no row. */
+/** The rows of each statement (of a certain change, none), and the appended events: none when `when` found no row. */
 export interface Committed {
   rows: Row[][];
   events: AuditEvent[];

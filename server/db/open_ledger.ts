@@ -262,8 +262,10 @@ class OwnedLedger implements Ledger {
     const { machine } = this;
     const { redact } = this.#options;
     const events = change.events.map((event) => stamped(redact(event), machine));
+    // Its head is known before it runs, so its events must not depend on a row.
+    const when = change.is_certain && !this.#database.is_remote ? undefined : change.when;
     const committed = await this.#database.exclusive((write) =>
-      this.#append({ ...change, events }, write)
+      this.#append({ ...change, events, when }, write)
     );
     const last = committed.events.at(-1);
     if (this.#tail) {
@@ -387,6 +389,7 @@ class OwnedLedger implements Ledger {
       try {
         const rows = await write(this.#statements(change, linked, head), {
           is_held: change.is_derivable,
+          is_postponed: change.is_certain,
           after: change.durable_after,
         });
         return this.#conclude(change, linked, rows);

@@ -33,7 +33,21 @@ export async function noteConflicts(
   row: ActionRow,
   paths: readonly string[],
 ): Promise<ActionRow> {
-  const found = await conflictsOf(services, row, paths);
+  return await recordConflicts(services, row, await findConflicts(services, row, paths));
+}
+
+/** A conflict of an action with one of another session. */
+interface Found {
+  kind: Conflict["kind"];
+  rival: Rival;
+}
+
+/** Records the conflicts that `findConflicts` has found. Returns the row with its conflicts. */
+export async function recordConflicts(
+  services: ActionServices,
+  row: ActionRow,
+  found: readonly Found[],
+): Promise<ActionRow> {
   if (found.length === 0) return row;
   const statements: Statement[] = [];
   const events: NewEvent[] = [];
@@ -55,11 +69,12 @@ export async function noteConflicts(
 /** The earlier writer is looked up for at most this many files of an action. */
 const MAX_FILES = 50;
 
-async function conflictsOf(
+/** The conflicts of an action that holds changes of these files, or has just changed them. */
+export async function findConflicts(
   { ledger }: ActionServices,
   row: ActionRow,
   paths: readonly string[],
-): Promise<{ kind: Conflict["kind"]; rival: Rival }[]> {
+): Promise<Found[]> {
   if (paths.length === 0 || toolOf(row.tool).undoes) return [];
   const replaced = (row.plan?.changes ?? []).flatMap(({ path, before }) =>
     before ? [{ path, sha256: before.sha256 }] : []

@@ -9,6 +9,7 @@ import {
   removeEmptyFolders,
   setFolderMode,
 } from "../../runtime/folder.ts";
+import { findConflicts, pathsOf, recordConflicts } from "../conflicts/conflicts.ts";
 import { type Content, MAX_IN_MEMORY } from "../contents.ts";
 import {
   type ActionContext,
@@ -97,7 +98,8 @@ export async function executeNew(
         on_inserted: () => staging.begin(),
       });
       if (!started) return null;
-      const run = () => executeStarted(services, started, intents, { at_hand: contents, staging });
+      const run = () =>
+        executeStarted(services, started, intents, { at_hand: contents, staging, is_new: true });
       return in_queue ? await run() : await serial.run(run);
     } finally {
       await staging.drop();
@@ -230,6 +232,7 @@ interface Finishing {
   statements?: Statement[];
   is_own?: boolean;
   is_derivable?: boolean;
+  is_certain?: boolean;
 }
 
 /** Records the outcome of an execution, and what it means for the action that it rolled back. */
@@ -237,7 +240,7 @@ async function finish(
   services: ActionServices,
   row: ActionRow,
   { execution, error, intents, settled: durable_after }: Outcome,
-  { fields = {}, statements = [], is_own = false, is_derivable = false }: Finishing = {},
+  { fields = {}, statements = [], is_own, is_derivable, is_certain }: Finishing = {},
 ): Promise<ActionRow> {
   const { ledger, project_id, environment } = services;
   const finished_at = timestamp(environment);
@@ -262,6 +265,7 @@ async function finish(
     after: () => [...settled, ...undone.statements, ...statements],
     is_own,
     is_derivable,
+    is_certain,
     durable_after,
   });
   return finished ?? await loadAction(services, row.id);
@@ -393,7 +397,12 @@ async function executeStarted(
   services: ActionServices,
   row: ActionRow,
   intents: readonly IntentRow[],
-  { at_hand = [], staging }: { at_hand?: readonly Content[]; staging?: Staging } = {},
+  { at_hand, staging, is_new = false }: {
+    at_hand?: readonly Content[];
+    staging?: Staging;
+    /** It never waited for a person. */
+    is_new?: boolean;
+  } = {},
 ): Promise<ActionRow> {
   await services.environment.fault?.("intent");
   const contents = contentsOf(services, at_hand);
@@ -401,9 +410,15 @@ async function executeStarted(
   await services.environment.fault?.("applied");
   // `recoverAction` finds this success again, because its record is durable after its files.
   const is_derivable = outcome.execution === "succeeded";
+  // The people decided on a held action with its conflicts before them.
+  const conflicts = is_derivable && is_new ? await findConflicts(services, row, pathsOf(row)) : [];
   // Its execution excludes every other change of the row: a review needs a pending one, a rollback a
-  // finished one, and the recovery leaves what runs in this process.
-  return await finish(services, row, outcome, { is_own: true, is_derivable });
+  // finished one, and the recovery leaves what runs in this process. Conflicts are added by the others
+  // only to an action that waits or has settled a file.
+  const is_certain = is_derivable && is_new && conflicts.length === 0 &&
+    row.rollback_of === null;
+  const finished = await finish(services, row, outcome, { is_own: true, is_derivable, is_certain });
+  return await recordConflicts(services, finished, conflicts);
 }
 
 async function applyAll(

@@ -346,11 +346,7 @@ async function executeNow(context: ActionContext, entry: Entry): Promise<Submiss
     only,
     events: [submittedEvent(row, caller), ...events, decidedEvent(row)],
   });
-  if (!done) return null;
-  const noted = done.execution === "succeeded"
-    ? await noteConflicts(context.services, done, pathsOf(row))
-    : done;
-  return { row: noted, image: null };
+  return done && { row: done, image: null };
 }
 
 /** The host executes the action as soon as it has the answer, and reports the outcome. */

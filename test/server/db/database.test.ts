@@ -154,6 +154,52 @@ test("a held batch is committed when the database closes", async () => {
   expect(await count(await openAt(database.path))).toBe(1);
 });
 
+const postpone = (database: Database, n: number) =>
+  database.exclusive((write) => write([insert(n)], { is_held: true, is_postponed: true }));
+
+test.each<[name: string, use: (database: Database) => Promise<unknown>]>([
+  ["a query", (database) => count(database)],
+  ["a batch", (database) => database.batch([insert(3)])],
+  ["a held batch", (database) => hold(database, 3)],
+  ["a sync", (database) => database.sync()],
+  ["the end of the turn", () => new Promise((resolve) => setImmediate(resolve))],
+])("a postponed batch runs before %s, once and in its turn", async (_name, use) => {
+  const database = await openTable();
+  const ran = vi.spyOn(Connection.prototype, "batch");
+  onTestFinished(() => ran.mockRestore());
+  await hold(database, 1);
+  expect(await postpone(database, 2)).toEqual([[]]);
+  expect(ran).toHaveBeenCalledTimes(1);
+  await use(database);
+  const statements = ran.mock.calls.flatMap(([batch]) => batch.map(({ sql }) => sql));
+  expect(statements.slice(0, 2)).toEqual([insert(1).sql, insert(2).sql]);
+  await database.close();
+  const rows = await (await openAt(database.path)).all("SELECT n FROM t ORDER BY n");
+  expect(rows.map(({ n }) => n)).toEqual(statements.length > 2 ? [1, 2, 3] : [1, 2]);
+});
+
+test("a postponed batch is committed when the database closes, and after a failed one", async () => {
+  const database = await openTable();
+  await postpone(database, 1);
+  await expect(database.batch([insert(2), insert(2)])).rejects.toThrow("UNIQUE");
+  expect(await count(database)).toBe(1);
+  await postpone(database, 3);
+  await database.close();
+  expect(await count(await openAt(database.path))).toBe(2);
+});
+
+test("a postponed batch that another program made impossible is reported by all that follow", async () => {
+  const database = await openTable();
+  const other = await openAt(database.path);
+  await postpone(database, 1);
+  await other.batch([insert(1)]);
+  const changed = { code: "unavailable", message: expect.stringContaining("restart gate") };
+  await expect(count(database)).rejects.toMatchObject(changed);
+  await expect(database.batch([insert(2)])).rejects.toMatchObject(changed);
+  await database.close();
+  expect(await count(other)).toBe(1);
+});
+
 test("callers that wait together share one sync, each with its own answer", async () => {
   const database = await openTable();
   const synced = vi.spyOn(Database.prototype, "syncLog");

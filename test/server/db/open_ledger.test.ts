@@ -11,6 +11,7 @@ import { listEvents } from "../../../server/audit/store.ts";
 import { verifyChain } from "../../../server/audit/verify.ts";
 import { hashOf, link } from "../../../server/db/chain.ts";
 import { GENESIS } from "../../../server/evidence/chain.ts";
+import { Connection } from "../../../server/db/connection.ts";
 import { Database } from "../../../server/db/database.ts";
 import type { Ledger, NewEvent } from "../../../server/db/ledger.ts";
 import { openLedger } from "../../../server/db/open_ledger.ts";
@@ -342,6 +343,28 @@ describe("a derivable commit", () => {
     expect(durable).toEqual(published);
     const { ledger: again } = await openIn(folder);
     expect(again.durable).toEqual({ seq: 1, hash: published[0]!.hash });
+  });
+
+  test("runs behind its answer when it is certain, with the head of the answer", async () => {
+    const folder = makeFolder();
+    const { ledger, published, public_key } = await openIn(folder);
+    const ran = vi.spyOn(Connection.prototype, "batch");
+    onTestFinished(() => ran.mockRestore());
+    const { rows, events } = await ledger.commit({
+      ...derivable(1),
+      statements: [insertBlob("a")],
+      is_certain: true,
+    });
+    expect(ran).not.toHaveBeenCalled();
+    expect([rows, events, published]).toEqual([[[]], published, [expect.anything()]]);
+    expect(ledger.head).toEqual({ seq: 1, hash: published[0]!.hash });
+    expect(await ledger.all("SELECT seq FROM audit")).toEqual([{ seq: 1 }]);
+    await ledger.commit({ ...derivable(2), is_certain: true });
+    await ledger.commit({ statements: [], events: [event({ n: 3 })] });
+    await ledger.close();
+    const { ledger: again } = await openIn(folder);
+    expect(again.head).toEqual({ seq: 3, hash: published[2]!.hash });
+    expect(await verify(again, public_key)).toMatchObject({ ok: true });
   });
 
   test("does not report events of a sync that began before their commit", async () => {
