@@ -3,6 +3,7 @@ import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
 import type { Analysis } from "../policy/schema.ts";
 import { ownActions } from "../db/machines.ts";
 import { OPEN_ACTION } from "../db/ledger_migrations.ts";
+import { OF_SESSION } from "../db/projections.ts";
 import { jsonText } from "../db/texts.ts";
 import type { Plan } from "./plan.ts";
 import type { Action } from "./schema.ts";
@@ -188,13 +189,12 @@ export async function findEarlier(
   ledger: Ledger,
   { session_id, command, seq }: Pick<ActionRow, "session_id" | "command" | "seq">,
 ): Promise<ActionRow | null> {
-  const rows = await select(
-    ledger,
-    "session_id = ? AND seq < ? AND seq > ? AND command = ?",
-    [session_id, seq, seq - LOOK_BACK, command],
-    "ORDER BY seq DESC LIMIT 1",
+  const rows = await ledger.all(
+    `SELECT ${COLUMNS} FROM ${OF_SESSION} WHERE place < ? AND place > ? AND command = ?
+      ORDER BY place DESC LIMIT 1`,
+    [ledger.project_id, session_id, seq, seq - LOOK_BACK, command],
   );
-  return rows[0] ?? null;
+  return rows[0] ? toRow(rows[0]) : null;
 }
 
 /** An earlier run further back than this is not looked for. */

@@ -21,7 +21,7 @@ export interface Listing {
 export const LISTINGS: readonly Listing[] = [
   {
     ...{ index: "action_index", of: "actions", rows: "actions NOT INDEXED", key: "number" },
-    names: ["agent", "tool", "path"],
+    names: ["agent", "tool", "path", "session_id"],
   },
   { index: "audit_index", of: "audit", rows: "audit", key: "seq", names: ["at", "session_id"] },
 ];
@@ -104,8 +104,12 @@ export async function recountSession(
     .map(([name, sql]) => `coalesce(sum(${sql}), 0) AS found_${name}`);
   const [row] = await ledger.all(
     `SELECT ${SESSION_NAMES.map((name) => `sessions.${name}`).join(", ")}, found.* FROM sessions,
-      (SELECT ${sums.join(", ")} FROM actions
-        WHERE project_id = ?1 AND session_id = ?2 AND number <= ${doneBy("counts")}) AS found
+      (SELECT ${sums.join(", ")} FROM (
+          SELECT number AS place FROM action_index
+            WHERE project_id = ?1 AND name = 'session_id' AND value = ?2
+          UNION SELECT number FROM actions NOT INDEXED
+            WHERE session_id = ?2 AND number > ${doneBy("action_index")})
+        CROSS JOIN actions ON number = place WHERE place <= ${doneBy("counts")}) AS found
       WHERE sessions.project_id = ?1 AND sessions.id = ?2`,
     [ledger.project_id, id],
   );

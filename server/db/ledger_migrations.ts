@@ -701,6 +701,15 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
       SELECT RAISE(ABORT, 'the number of an action is its place');
     END`,
   ],
+}, {
+  version: 28,
+  statements: [
+    // The actions of a session follow behind the answers too.
+    `INSERT INTO action_index (project_id, name, value, seq, number)
+      SELECT project_id, 'session_id', session_id, seq, number
+      FROM actions INDEXED BY actions_by_session ORDER BY project_id, session_id, seq`,
+    "DROP INDEX actions_by_session",
+  ],
 }];
 
 /** SQL that is true for an action that a rollback of its session undoes. */

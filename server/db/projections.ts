@@ -25,8 +25,13 @@ const FILTERS = { name: "action_index", ...ACTIONS };
 const EVENTS = { name: "audit_index", of: "audit", key: "seq" } as const;
 
 /** The columns by which actions, and events, are found in an index table. */
-const FILTERED = ["agent", "tool", "path"];
+const FILTERED = ["agent", "tool", "path", "session_id"];
 const LISTED = ["at", "session_id"];
+
+/** The actions of a session by their `place`, which is their number. It takes the project and the session. */
+export const OF_SESSION = `(SELECT seq AS place FROM action_index
+    WHERE project_id = ? AND name = 'session_id' AND value = ?)
+  CROSS JOIN actions ON actions.number = place`;
 
 const PROJECTIONS: readonly Projection[] = [
   { name: "words", ...ACTIONS, add: PROJECT_WORDS, most: 100, fills: ["actions_words"] },

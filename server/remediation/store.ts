@@ -1,5 +1,6 @@
 import type { Ledger, Row, Statement } from "../db/ledger.ts";
 import { RARE } from "../db/ledger_migrations.ts";
+import { OF_SESSION } from "../db/projections.ts";
 import type { Risk } from "../risk/schema.ts";
 import type { Block } from "./schema.ts";
 
@@ -150,8 +151,7 @@ export async function listDeeds(
   { before, limit }: { before: number; limit: number },
 ): Promise<Deed[]> {
   const rows = await ledger.all(
-    `SELECT ${DEED} FROM actions WHERE project_id = ? AND session_id = ? AND seq < ?
-      ORDER BY seq DESC LIMIT ?`,
+    `SELECT ${DEED} FROM ${OF_SESSION} WHERE place < ? ORDER BY place DESC LIMIT ?`,
     [ledger.project_id, session_id, before, limit],
   );
   return rows.map(toDeed);

@@ -1,5 +1,6 @@
 import { ownSessions } from "../db/machines.ts";
 import type { Ledger, Row, Statement, Value } from "../db/ledger.ts";
+import { OF_SESSION } from "../db/projections.ts";
 import type { ProcessIdentity } from "../runtime/processes.ts";
 import type { ListedSession, Session, SessionQuery, SessionStatusView } from "./schema.ts";
 
@@ -199,8 +200,7 @@ export async function summarizeActions(
   ledger: Ledger,
   session_id: string,
 ): Promise<Pick<ListedSession, "first_action"> & { newest: OutcomeRow[] }> {
-  const from = `FROM actions INDEXED BY actions_by_session WHERE project_id = ? AND session_id = ?
-    ORDER BY seq`;
+  const from = `FROM ${OF_SESSION} ORDER BY place`;
   const args = [ledger.project_id, session_id];
   const [[first], newest] = await Promise.all([
     ledger.all(`SELECT tool, path, command ${from} LIMIT 1`, args),
@@ -229,8 +229,7 @@ export async function listActionStates(
   session_id: string,
 ): Promise<SessionStatusView["actions"]> {
   const rows = await ledger.all(
-    `SELECT id AS action_id, status, reversible FROM actions
-      WHERE project_id = ? AND session_id = ? ORDER BY seq DESC LIMIT ?`,
+    `SELECT id AS action_id, status, reversible FROM ${OF_SESSION} ORDER BY place DESC LIMIT ?`,
     [ledger.project_id, session_id, STATUS_LIMIT],
   );
   return rows.map((row) => ({

@@ -15,7 +15,7 @@ interface Filter {
 
 const INDEXED = {
   path: { index: null, column: "actions.path" },
-  session_id: { index: "actions_by_session", column: "actions.session_id" },
+  session_id: { index: null, column: "actions.session_id" },
   status: {
     index: "actions_by_status",
     column: "actions.status",

@@ -1,4 +1,5 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { OF_SESSION } from "../../db/projections.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
 import { sqlNames } from "../tools.ts";
 
@@ -8,7 +9,7 @@ const MOST = 20;
 /** Whether a session has ever submitted a plan. */
 export async function hasLease(ledger: Ledger, session_id: string): Promise<boolean> {
   const rows = await ledger.all(
-    `SELECT 1 FROM actions WHERE project_id = ? AND session_id = ? AND ${LEASES} LIMIT 1`,
+    `SELECT 1 FROM ${OF_SESSION} WHERE ${LEASES} LIMIT 1`,
     [ledger.project_id, session_id],
   );
   return rows.length > 0;
@@ -17,8 +18,8 @@ export async function hasLease(ledger: Ledger, session_id: string): Promise<bool
 /** The approved plans of a session, newest first. */
 export async function listLeases(ledger: Ledger, session_id: string): Promise<ActionRow[]> {
   const rows = await ledger.all(
-    `SELECT ${COLUMNS} FROM actions WHERE project_id = ? AND session_id = ? AND ${LEASES}
-      AND status = 'approved' ORDER BY seq DESC LIMIT ${MOST}`,
+    `SELECT ${COLUMNS} FROM ${OF_SESSION} WHERE ${LEASES} AND status = 'approved'
+      ORDER BY place DESC LIMIT ${MOST}`,
     [ledger.project_id, session_id],
   );
   return rows.map(toRow);

@@ -1,4 +1,5 @@
 import type { Ledger, Statement } from "../../db/ledger.ts";
+import { OF_SESSION } from "../../db/projections.ts";
 import { yieldTurn } from "../scheduling.ts";
 import { type ActionRow, COLUMNS, toRow } from "../store.ts";
 import { ownActions } from "../../db/machines.ts";
@@ -47,9 +48,8 @@ export async function listDone(
   const found: DoneRow[] = [];
   for (let after = 0, size = PAGE; size === PAGE && found.length <= most;) {
     const rows = await ledger.all(
-      `SELECT ${COLUMNS}, ${DONE_SEQ} AS done_seq FROM actions
-        WHERE project_id = ? AND session_id = ? AND seq > ? AND ${IS_DONE}
-        ORDER BY seq LIMIT ?`,
+      `SELECT ${COLUMNS}, ${DONE_SEQ} AS done_seq FROM ${OF_SESSION}
+        WHERE place > ? AND ${IS_DONE} ORDER BY place LIMIT ?`,
       [ledger.project_id, session_id, after, PAGE],
     );
     found.push(...rows.map((row) => toRow(row) as DoneRow));

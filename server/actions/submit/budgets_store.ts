@@ -1,4 +1,5 @@
 import type { Ledger } from "../../db/ledger.ts";
+import { OF_SESSION } from "../../db/projections.ts";
 import type { PlannedChange } from "../plan.ts";
 
 /** The changes of one action that is no longer held, and who decided on it. */
@@ -23,8 +24,8 @@ export async function listSpending(
     `SELECT seq, decided_by, json_extract(decision, '$.rule.list') AS rule,
         json_extract(input, '$.changes') AS changes,
         CASE WHEN json_extract(input, '$.native.id') IS NULL THEN NULL ELSE analysis END AS analysis
-      FROM actions WHERE project_id = ? AND session_id = ? AND seq < ?
-        AND status IN ('approved', 'rolled_back') ORDER BY seq DESC LIMIT ?`,
+      FROM ${OF_SESSION} WHERE place < ? AND status IN ('approved', 'rolled_back')
+      ORDER BY place DESC LIMIT ?`,
     [ledger.project_id, session_id, before, limit],
   );
   return rows.map(({ seq, decided_by, rule, changes, analysis }) => {

@@ -6,6 +6,7 @@ import { VERSION } from "../../../server/constants.ts";
 import { Database } from "../../../server/db/database.ts";
 import { LEDGER_MIGRATIONS, OPEN_ACTION, RARE } from "../../../server/db/ledger_migrations.ts";
 import { migrate, type Migration } from "../../../server/db/migrate.ts";
+import { OF_SESSION } from "../../../server/db/projections.ts";
 import { REGISTRY_MIGRATIONS } from "../../../server/db/registry_migrations.ts";
 
 const now = () => Date.UTC(2026, 0, 1);
@@ -148,8 +149,8 @@ test.each([
   ],
   [
     "actions of a session",
-    "SELECT * FROM actions WHERE project_id = ? AND session_id = ? AND seq < ? ORDER BY seq DESC LIMIT 50",
-    "actions_by_session",
+    `SELECT actions.* FROM ${OF_SESSION} WHERE place < ? ORDER BY place DESC LIMIT 50`,
+    "SEARCH action_index USING PRIMARY KEY (project_id=? AND name=? AND value=? AND seq<?)",
   ],
   [
     "one action",

@@ -4,7 +4,13 @@ import { listActions } from "../../../server/actions/list/store.ts";
 import type { ActionQuery } from "../../../server/actions/list/schema.ts";
 import { listDecisions } from "../../../server/analytics/attention_store.ts";
 import { listSubmitted } from "../../../server/analytics/step_store.ts";
-import { findUnlisted, LISTINGS } from "../../../server/audit/projections_store.ts";
+import { findUnlisted, LISTINGS, recountSession } from "../../../server/audit/projections_store.ts";
+import { hasLease, listLeases } from "../../../server/actions/review/lease_store.ts";
+import { listDone } from "../../../server/actions/rollback/done_store.ts";
+import { findEarlier } from "../../../server/actions/store.ts";
+import { listSpending } from "../../../server/actions/submit/budgets_store.ts";
+import { listDeeds } from "../../../server/remediation/store.ts";
+import { listActionStates, summarizeActions } from "../../../server/sessions/store.ts";
 import { Database } from "../../../server/db/database.ts";
 import type { Ledger, Row, Value } from "../../../server/db/ledger.ts";
 import { stateOf, wordsOfBlock } from "../../../server/db/word_blocks.ts";
@@ -16,7 +22,7 @@ const SPAN = { from: 1, before: 9, limit: 5 };
 const BOUNDS = { from: SINCE, to: null };
 
 /** Reads that follow the actions in the order of their numbers. */
-const READS: Record<string, (ledger: Ledger) => Promise<unknown>> = {
+const READS: Record<string, (ledger: Ledger, session_id: string) => Promise<unknown>> = {
   "recorded actions": (ledger) => listRecorded(ledger, SPAN),
   "asked actions": (ledger) => listAsked(ledger, SPAN),
   "past files": (ledger) => listPast(ledger, { ...SPAN, tool: "t", access: "write", since: SINCE }),
@@ -24,6 +30,15 @@ const READS: Record<string, (ledger: Ledger) => Promise<unknown>> = {
   "the end": (ledger) => endOf(ledger),
   "decisions of people": (ledger) => listDecisions(ledger, SINCE, { before: 9, limit: 5 }),
   "submitted in a range": (ledger) => listSubmitted(ledger, BOUNDS, { first: 1, last: 9 }),
+  "the actions of a session": (ledger) => summarizeActions(ledger, "s"),
+  "their states": (ledger) => listActionStates(ledger, "s"),
+  "whether a session has a plan": (ledger) => hasLease(ledger, "s"),
+  "the plans of a session": (ledger) => listLeases(ledger, "s"),
+  "what a session has spent": (ledger) => listSpending(ledger, "s", { before: 9, limit: 5 }),
+  "the deeds of a session": (ledger) => listDeeds(ledger, "s", { before: 9, limit: 5 }),
+  "the executed actions of a session": (ledger) => listDone(ledger, "s", 5),
+  "an earlier run": (ledger) => findEarlier(ledger, { session_id: "s", command: "ls", seq: 9 }),
+  "the recounted session": (ledger, session_id) => recountSession(ledger, session_id),
   "the newest block of words": (ledger) => stateOf(ledger),
   "the words of a block": (ledger) => wordsOfBlock(ledger, 0),
   ...Object.fromEntries(
@@ -61,7 +76,7 @@ const READS: Record<string, (ledger: Ledger) => Promise<unknown>> = {
 
 test("no read of actions in their order scans them all, or sorts them", async () => {
   const { gate, write } = await openGate({});
-  for (const path of ["a.txt", "b.txt"]) await write(path, "x");
+  const { session_id } = await write("a.txt", "x");
   const { ledger } = gate.project;
   await ledger.catchUp();
   const database = await Database.open(join(gate.home, "projects", "test", "ledger.db"));
@@ -78,7 +93,7 @@ test("no read of actions in their order scans them all, or sorts them", async ()
       all,
       caughtUp: (_, run) => run(),
     };
-    await read(spied as Ledger);
+    await read(spied as Ledger, session_id);
     const plan = plans.join("\n");
     expect(plan, name).toMatch(/SEARCH (?:actions|audit|listed)/);
     expect(plan, name).not.toMatch(/SCAN (?:actions|audit)\b/);

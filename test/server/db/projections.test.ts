@@ -39,7 +39,7 @@ async function listsIn(read: Read) {
   return {
     found: { listed, events },
     expected: {
-      listed: await of("actions", ["agent", "path", "tool"]),
+      listed: await of("actions", ["agent", "path", "session_id", "tool"]),
       events: await of("audit", ["at", "session_id"]),
     },
   };
