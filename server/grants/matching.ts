@@ -1,4 +1,5 @@
 import type { Environment } from "../environment.ts";
+import { lasts } from "../time_span.ts";
 import {
   answersAll,
   compileGrant,
@@ -30,21 +31,30 @@ export function kindOf(access: GrantAccess): GrantPattern["kind"] {
 }
 
 /** Finds grants, and checks their proofs. */
-type GrantServices = Parameters<typeof grantStands>[0];
+type GrantServices = Parameters<typeof grantStands>[0] & { environment: Environment };
 
 /** The grant that allows the action: the narrowest one, then the one that expires first. */
 export async function findGrantFor(
   services: GrantServices,
   subject: GrantSubject,
-  now: string,
 ): Promise<GrantRow | null> {
   const { session_id, digest, question } = subject;
   if (question.refused !== null) return null;
+  const now = new Date(services.environment.now()).toISOString();
   const usable = await listUsable(services.ledger, { session_id, digest, now });
   for (const grant of usable) {
+    if (!grantLasts(services, grant)) continue;
     if (grantAllows(grant, subject) && await grantStands(services, grant)) return grant;
   }
   return null;
+}
+
+function grantLasts(
+  { environment, ledger }: GrantServices,
+  { id, created_at, expires_at }: GrantRow,
+): boolean {
+  const is_shared = ledger.machine !== null;
+  return lasts(environment, id, { from: created_at, until: expires_at }, { is_shared });
 }
 
 /** The fields of a grant that define which actions it allows. */
@@ -73,7 +83,7 @@ export function grantAllows(
 
 /** Why an action that a grant allowed may no longer be executed; null if it still may. */
 export async function whyLapsed(
-  services: GrantServices & { environment: Environment },
+  services: GrantServices,
   id: string,
   subject: GrantSubject,
 ): Promise<string | null> {
@@ -82,7 +92,7 @@ export async function whyLapsed(
   const grant = await findGrant(ledger, id, now);
   if (!grant || grant.state === "revoked") return "the grant that allowed it was revoked";
   // The grant may be used up, because this action took the last use.
-  if (grant.state === "expired" || grant.expires_at <= now) {
+  if (grant.state === "expired" || !grantLasts(services, grant)) {
     return "the grant that allowed it has expired";
   }
   if (!await grantStands(services, grant)) {

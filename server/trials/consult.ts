@@ -1,4 +1,4 @@
-import { type ActionServices, timestamp } from "../actions/context.ts";
+import type { ActionServices } from "../actions/context.ts";
 import { digestOf, type Plan } from "../actions/plan.ts";
 import {
   type ActionEvaluation,
@@ -35,7 +35,7 @@ export async function consultGrants(
 }
 
 async function findFor(services: ActionServices, question: PolicyTestInput) {
-  const { roots, environment } = services;
+  const { roots } = services;
   const { tool, input } = toolOf(question);
   const parsed = parseInput(tool, input, roots[0]!, roots);
   const is_outside = question.sandbox === false;
@@ -51,7 +51,7 @@ async function findFor(services: ActionServices, question: PolicyTestInput) {
     session_id: question.session_id ?? null,
     scripts: plan?.scripts ?? [],
     question: createQuestion({ evaluation, command, cwd, around: evaluation.around }),
-  }, timestamp(environment));
+  });
 }
 
 /** The plan; null if the question leaves the content open, or if the plan cannot be made. */

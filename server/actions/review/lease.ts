@@ -2,7 +2,8 @@ import { listOfAction } from "../../audit/store.ts";
 import type { Ledger, NewEvent, Statement } from "../../db/ledger.ts";
 import { questionsOf } from "../../policy/grant.ts";
 import type { Decision } from "../../policy/schema.ts";
-import { type ActionServices, timestamp } from "../context.ts";
+import { lasts } from "../../time_span.ts";
+import type { ActionServices } from "../context.ts";
 import type { Lease, LeasedStep } from "../plan.ts";
 import type { ActionRow, NewRow } from "../store.ts";
 import { findAction } from "../store.ts";
@@ -15,6 +16,7 @@ import { hasLease, listLeases, whileUsed } from "./lease_store.ts";
 interface Standing {
   row: ActionRow;
   lease: Lease;
+  approved_at: string;
   /** The actions that took its steps, in their order. */
   used_by: string[];
   ends_at: string;
@@ -59,12 +61,12 @@ export async function findStep(
   row: NewRow,
   evaluation: ActionEvaluation,
 ): Promise<StepUse | null> {
-  const { ledger, environment } = services;
+  const { ledger } = services;
   for (const plan of await listLeases(ledger, row.session_id)) {
     const step = plan.plan?.lease?.steps.find(({ digest }) => digest === row.digest);
     if (!step || !isRouted(plan, row)) continue;
     const standing = await standingOf(services, plan);
-    if (standing === null || standing.ends_at <= timestamp(environment)) continue;
+    if (standing === null || !leaseLasts(services, standing)) continue;
     const { used_by, lease: { steps } } = standing;
     const next = steps[used_by.length];
     if (next?.digest !== row.digest || !answers(next, questionsOf(evaluation.asks))) continue;
@@ -89,7 +91,7 @@ export async function whyLeaseEnded(
   row: ActionRow,
   questions: readonly string[],
 ): Promise<string | null> {
-  const { ledger, sessions, environment } = services;
+  const { ledger, sessions } = services;
   const plan = await findAction(ledger, row.decision.lease_id!);
   const standing = plan && plan.session_id === row.session_id
     ? await standingOf(services, plan)
@@ -98,10 +100,18 @@ export async function whyLeaseEnded(
   const at = standing.used_by.indexOf(row.id);
   const step = standing.lease.steps[at];
   if (step?.digest !== row.digest) return "it is no step of its plan";
-  if (standing.ends_at <= timestamp(environment)) return "the approval of its plan has expired";
+  if (!leaseLasts(services, standing)) return "the approval of its plan has expired";
   const { ended_at } = await sessions.get(row.session_id);
   if (ended_at !== null) return "the session of its plan has ended";
   return answers(step, questions) ? null : "its plan does not cover what the policy now asks";
+}
+
+function leaseLasts(
+  { environment, ledger }: ActionServices,
+  { row, approved_at, ends_at }: Standing,
+): boolean {
+  const is_shared = ledger.machine !== null;
+  return lasts(environment, row.id, { from: approved_at, until: ends_at }, { is_shared });
 }
 
 /** How far the steps of a plan are; null if nobody approved it. */
@@ -118,7 +128,7 @@ export async function standingOf(
   const used_by = events.filter(({ type }) => type === "lease.used")
     .map(({ data }) => String(data.used_by));
   const ends_at = new Date(Date.parse(approved.at) + lease.seconds * 1000).toISOString();
-  return { row, lease, used_by, ends_at };
+  return { row, lease, approved_at: approved.at, used_by, ends_at };
 }
 
 /** A step that asks other or more people than the plan did waits for them. */

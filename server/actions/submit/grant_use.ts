@@ -47,7 +47,7 @@ export async function findUse(
   evaluation: ActionEvaluation,
 ): Promise<GrantUse | null> {
   const now = timestamp(services.environment);
-  const grant = await findGrantFor(services, grantSubject(row, evaluation), now);
+  const grant = await findGrantFor(services, grantSubject(row, evaluation));
   if (!grant) return null;
   const { id, pattern, max_uses } = grant;
   const use = grant.uses + 1;

@@ -119,6 +119,28 @@ describe("a grant", () => {
     expect(await list()).toMatchObject([{ state: "expired", uses: 1 }]);
   });
 
+  test.each([
+    ["into its time", -30_000],
+    ["before it was given", -3_600_000],
+  ])("does not come back when the clock is set back %s", async (_, ms) => {
+    const { gate, run, remember } = await openStage();
+    await remember(await run("npm test"), { ...HOUR, ttl_seconds: 60 });
+    gate.clock.advance(30_000);
+    expect((await run("npm test")).status).toBe("approved");
+    gate.clock.advance(30_000);
+    gate.clock.now += ms;
+    expect((await run("npm test")).status).toBe("pending");
+  });
+
+  test("given while the clock was years ahead does not last for years", async () => {
+    const { gate, run, remember } = await openStage();
+    const year = 365 * 24 * 60 * 60 * 1000;
+    gate.clock.now += 9 * year;
+    await remember(await run("npm test"), HOUR);
+    await gate.reopen(() => void (gate.clock.now -= 9 * year));
+    expect((await run("npm test")).status).toBe("pending");
+  });
+
   test("can be limited to the project, but not to a session that has ended", async () => {
     const { approve, call, gate, run, session, list } = await openStage();
     const mine = await session();

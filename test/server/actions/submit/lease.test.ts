@@ -148,6 +148,19 @@ describe("the next step is asked as usual", () => {
       gate.clock.advance(60_000);
       return await take(write("a.txt"));
     }],
+    ["after the clock was set back to before its approval", async ({ approved, take, gate }) => {
+      await approved([write("a.txt")]);
+      gate.clock.now -= 1;
+      return await take(write("a.txt"));
+    }],
+    ["after the lease, although the clock was set back", async ({ approved, take, gate }) => {
+      await approved([write("a.txt"), write("b.txt")], { lease_seconds: 60 });
+      gate.clock.advance(59_999);
+      await take(write("a.txt"));
+      gate.clock.advance(1);
+      gate.clock.now -= 30_000;
+      return await take(write("b.txt"));
+    }],
     ["after a step that failed", async (stage) => {
       await stage.approved([run("false"), write("a.txt")]);
       const failed = await stage.take(run("false"));
