@@ -71,10 +71,30 @@ export function explain(error: unknown): { message: string; next: string | null 
 
 const LOST = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE"]);
 
+/** The next step for a refusal of the operating system. */
 const FIXES: Record<string, string> = {
   ENOSPC: "make room on the disk, then the same command",
+  EACCES: "let your user read and write it and its folder, then the same command",
+  EPERM: "let your user read and write it and its folder, then the same command",
+  EROFS: "choose a folder that can be written",
   EMFILE: "ulimit -n 4096, then the same command",
 };
+
+/**
+ * The error of a file that a person named for the output. Returns every other error unchanged.
+ * @param option the option that names another file
+ */
+export function cannotWrite(path: string, option: string, error: unknown): unknown {
+  const { code = "", path: refused } = error as NodeJS.ErrnoException;
+  // Without a name in it the error is of the answer, and on a full disk another name helps nobody.
+  if (refused === undefined || !/^E[A-Z]+$/.test(code) || code === "ENOSPC") return error;
+  const why = code === "ENOENT" && existsSync(dirname(path))
+    ? "its folder takes no new files"
+    : reasonOf(error);
+  return new CliError(`Cannot write "${path}": ${why}`, {
+    next: `the same command with another file for ${option}`,
+  });
+}
 
 /** Why the operating system refused a file. */
 export function reasonOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { createTwoFilesPatch } from "diff";
 import type { Action, ActionDetail, Conflict } from "../../server/actions/schema.ts";
 import { agentName } from "../../server/shown/agent_name.ts";
+import { droppedText } from "../../server/actions/dropped_text.ts";
 import type { Io } from "../io.ts";
 import { paint } from "../terminal/output.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
@@ -13,7 +14,10 @@ export interface Part {
 
 type Side = ActionDetail["before"];
 
-type Change = Pick<ActionDetail, "before" | "after" | "before_sha256" | "after_sha256">;
+type Change = Pick<
+  ActionDetail,
+  "before" | "after" | "before_sha256" | "after_sha256" | "contents_dropped_at"
+>;
 
 /**
  * The file changes of an action: the whole text of a new or deleted file, otherwise a diff. If only
@@ -21,7 +25,9 @@ type Change = Pick<ActionDetail, "before" | "after" | "before_sha256" | "after_s
  */
 export function contentParts(io: Io, action: ActionDetail): Part[] {
   const { files, input, command, taken_from } = action;
-  const known = (files ?? []).filter((file) => file.is_known);
+  const { contents_dropped_at } = action;
+  const known = (files ?? []).filter((file) => file.is_known)
+    .map((file) => ({ ...file, contents_dropped_at }));
   if (taken_from) return known.flatMap((file) => fileParts(io, file));
   if (input === null) return changeParts(io, action);
   const isShown = command !== null || (known.length > 0 && known.length === files?.length);
@@ -37,7 +43,7 @@ export function contentParts(io: Io, action: ActionDetail): Part[] {
 }
 
 /** The parts of one of many files, with its name and its new permission bits. */
-function fileParts(io: Io, file: NonNullable<ActionDetail["files"]>[number]): Part[] {
+function fileParts(io: Io, file: Change & { path: string }): Part[] {
   const [old, now] = [file.before?.mode ?? null, file.after?.mode ?? null];
   const mode = now === null || now === old
     ? ""
@@ -52,13 +58,13 @@ function octalOf(mode: number): string {
 }
 
 function changeParts(io: Io, action: Change): Part[] {
-  const { before, after } = action;
+  const { before, after, contents_dropped_at: dropped_at } = action;
   if (!before && !after) return [];
   const texts = [before, after].map((side) => side ? side.text : "");
   if (texts[0] === null || texts[1] === null) {
     return [
-      { title: "before", text: factsOf(before, action.before_sha256) },
-      { title: "after", text: factsOf(after, action.after_sha256) },
+      { title: "before", text: factsOf(before, action.before_sha256, dropped_at) },
+      { title: "after", text: factsOf(after, action.after_sha256, dropped_at) },
     ];
   }
   if (!before) return [{ title: "after", text: visibleText(after!.text!) }];
@@ -91,11 +97,13 @@ export function paintLine(io: Io, line: string): string {
   return style ? paint(io, style, visibleText(line)) : visibleText(line);
 }
 
-function factsOf(side: Side, sha256: string | null): string {
+function factsOf(side: Side, sha256: string | null, dropped_at: string | null): string {
   if (!side) return "no file";
-  const kind = side.text === null
+  const kind = side.text !== null
+    ? "text"
+    : dropped_at === null
     ? "not shown: it is not text, too large or no longer stored"
-    : "text";
+    : `not shown: ${droppedText("it", dropped_at)}`;
   return `${side.bytes} bytes, ${kind}${sha256 ? `\nsha256 ${sha256}` : ""}`;
 }
 

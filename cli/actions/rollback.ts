@@ -32,10 +32,8 @@ export function rollbackError(io: Io, error: unknown, command: string): unknown 
   if (!ways) return error;
   showDiffs(io, [diff, ...conflicts.map(({ diff }) => diff)]);
   const step = dependents ? "roll it back too, or use" : "look at the diff, then use";
-  const ofSession = conflicts.some(({ action_id }) => action_id !== undefined);
-  const end = ofSession ? "; nothing was touched" : "";
   return new CliError(
-    `${error.problem.summary}; ${step} --on-conflict ${ways.join(" or ")}${end}`,
+    `${error.problem.summary}; ${step} --on-conflict ${ways.join(" or ")}`,
     { next: `${command} --dry-run --on-conflict ${ways[0]}` },
   );
 }

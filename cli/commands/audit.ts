@@ -12,7 +12,7 @@ import {
 import { type Client, unwrap } from "../../server/client.ts";
 import { openConnection, scopedClient } from "../daemon/connect.ts";
 import { openReview } from "../proof/prover.ts";
-import { CliError, EXIT, Exit } from "../errors.ts";
+import { cannotWrite, CliError, EXIT, Exit } from "../errors.ts";
 import { verifyFile } from "../evidence/verify.ts";
 import { examples, matching, TIME_FORMAT } from "../options.ts";
 import type { Io } from "../io.ts";
@@ -271,7 +271,9 @@ async function exportAudit(
       io,
       "Exporting the audit log",
       (tell) => pipeline(text, counted(tell), file),
-    );
+    ).catch((error) => {
+      throw cannotWrite(output, query.format === "bundle" ? "--bundle" : "--output", error);
+    });
     return print(io, `Written: ${visibleLine(output)} (${sizeOf(file.bytesWritten)})`);
   }
   // Agents' text must not control a terminal; a file or pipe gets the exact bytes.

@@ -54,10 +54,13 @@ Examples:
 
 function readDays(text: string): number {
   if (/^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 36_500) return Number(text);
-  throw new CliError(`Cannot read --days "${visibleLine(text)}": it is no number of days`, {
-    next: "gate gc --dry-run --days 90",
-    exit: EXIT.usage,
-  });
+  throw new CliError(
+    `Cannot read --days "${visibleLine(text)}": it is not a number of days from 1 to 36500`,
+    {
+      next: "gate gc --dry-run --days 90",
+      exit: EXIT.usage,
+    },
+  );
 }
 
 async function collect(

@@ -1,6 +1,8 @@
 import { Command } from "@commander-js/extra-typings";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { unwrap } from "../../server/client.ts";
+import { parseConfig } from "../../server/config/load.ts";
+import { describeUnknown } from "../../server/config/misspelt.ts";
 import { GlobalConfig } from "../../server/config/schema.ts";
 import { MACHINE_ID } from "../../server/constants.ts";
 import { compilePolicy } from "../../server/policy/evaluate.ts";
@@ -15,11 +17,11 @@ import { CliError, explain } from "../errors.ts";
 import { quote } from "../../server/shown/quote.ts";
 import { examples } from "../options.ts";
 import type { Io } from "../io.ts";
-import { print, printJson } from "../terminal/output.ts";
+import { paint, print, printJson, say } from "../terminal/output.ts";
 import { placeOf } from "../place.ts";
 import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
-import { visibleText } from "../terminal/visible.ts";
+import { visibleLine, visibleText } from "../terminal/visible.ts";
 
 /** `gate global-config`: the rules for every project of this machine. */
 export function createCommand(io: Io) {
@@ -105,7 +107,7 @@ async function acceptEdited(io: Io, options: PassphraseOptions): Promise<void> {
 /** @param before null while there is no file */
 function change(io: Io, before: string | null, after: string): void {
   const path = pathOf(io);
-  check(after, path);
+  const unknown = check(after, path);
   if (readText(path) !== before) {
     throw new CliError(`Cannot write "${path}": another program changed it during the edit`);
   }
@@ -113,17 +115,23 @@ function change(io: Io, before: string | null, after: string): void {
   else print(io, `Backup of the old file: ${backUp(path, placeOf(io).home)}`);
   writeText(path, after, 0o600);
   print(io, "Saved.");
+  for (const warning of unknown) say(io, paint(io, "yellow", `! ${visibleLine(warning)}`));
 }
 
-/** @throws CliError or GateError for an invalid config or rule */
-function check(text: string, path: string): void {
+/**
+ * The warnings about keys without effect. @throws CliError or GateError for an invalid config or rule
+ */
+function check(text: string, path: string): string[] {
   const parsed = GlobalConfig.safeParse(readConfig(text, path));
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
     const why = `"${issue.path.join(".")}": ${issue.message}; nothing changed`;
     throw new CliError(`Cannot save the config: ${why}`);
   }
+  const { fault, unknown } = parseConfig(path, text, GlobalConfig);
+  if (fault) throw new CliError(`Cannot save the config: ${fault.cause}; nothing changed`);
   compilePolicy({ global: parsed.data.policies ?? null, project: null, override_global: false });
+  return unknown.flatMap((one) => describeUnknown(one, basename(path)) ?? []);
 }
 
 function defaultText(): string {

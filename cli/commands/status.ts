@@ -24,11 +24,15 @@ export function createCommand(io: Io) {
     .addHelpText("after", examples("gate status", "gate status --json | jq .pending"))
     .action(async ({ json }) => {
       const connection = await openConnection(io, { scope: "viewer", start: false });
-      const daemon = await unwrap(connection.client.api.daemon.status.$get());
-      const root = findRoot(io) ?? findRegistered(io.cwd, daemon.projects);
-      const project = root === null ? undefined : projectOfFolder(root, daemon.projects);
+      const readStatus = () => unwrap(connection.client.api.daemon.status.$get());
+      const known = await readStatus();
+      const root = findRoot(io) ?? findRegistered(io.cwd, known.projects);
+      const here_id = root === null ? undefined : projectOfFolder(root, known.projects)?.id;
+      const health = here_id === undefined ? null : await askHealth(connection, here_id);
+      // Opening this folder's ledger may have found what is wrong with it.
+      const daemon = here_id === undefined ? known : await readStatus();
+      const project = daemon.projects.find(({ id }) => id === here_id);
       const pending = daemon.projects.reduce((sum, { pending_count }) => sum + pending_count, 0);
-      const health = project ? await askHealth(connection, project.id) : null;
       sayStepBacks(io, await lookBack(io, connection, daemon, project?.id));
       const proof = await unwrap(connection.client.api.proof.$get());
       const { kind } = proof;

@@ -5,6 +5,7 @@ import { unwrap } from "../../server/client.ts";
 import { actionTable } from "../actions/table.ts";
 import type { Connection } from "../daemon/connect.ts";
 import { listenToEvents } from "../daemon/events.ts";
+import { sayUnread } from "../daemon/unread.ts";
 import { CliError } from "../errors.ts";
 import { type Io, isInteractive } from "../io.ts";
 import { examples } from "../options.ts";
@@ -76,6 +77,7 @@ async function* watchHeld(
   },
 ): Queue {
   let isTold = false;
+  let isUnreadTold = false;
   for (let start = true; !signal.aborted; start = false) {
     const listening = new AbortController();
     try {
@@ -86,6 +88,7 @@ async function* watchHeld(
         const found = await witness(io, connection, about);
         if (!isTold) sayStepBacks(io, found);
         isTold ||= found.length > 0;
+        isUnreadTold ||= await sayUnread(io, connection, project ?? undefined) !== "";
         return { held, voted: await listVoted(connection, as), connection };
       };
       const either = AbortSignal.any([signal, listening.signal]);

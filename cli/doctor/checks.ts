@@ -5,6 +5,7 @@ import { checkHooks } from "./hooks.ts";
 import { checkHosts, checkOldEntries } from "./hosts.ts";
 import { checkLedgers } from "./ledgers.ts";
 import type { CheckContext } from "./context.ts";
+import { explain } from "../errors.ts";
 import { Findings } from "./findings.ts";
 import { checkProof } from "./proof.ts";
 import { checkBlocks, checkQuotas, checkSeen } from "./record.ts";
@@ -51,7 +52,8 @@ export async function runChecks(context: CheckContext): Promise<Finding[]> {
     try {
       await run(context, found);
     } catch (error) {
-      found.fail(`it could not be checked: ${(error as Error).message}`);
+      const { message, next } = explain(error);
+      found.fail(`it could not be checked: ${message}`, next ?? "gate daemon logs");
     }
     all.push(...found.list);
   }

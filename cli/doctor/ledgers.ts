@@ -1,13 +1,18 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { z } from "zod";
+import { VERSION } from "../../server/constants.ts";
 import { selfCommand } from "../../server/runtime/self.ts";
 import { ERRORS_AS_JSON, failureIn } from "../../server/runtime/self_failure.ts";
 import { readLines } from "../terminal/input.ts";
 import type { CheckContext } from "./context.ts";
 import type { Findings } from "./findings.ts";
 
-const Checked = z.object({ path: z.string(), fault: z.string().nullable() });
+const Checked = z.object({
+  path: z.string(),
+  fault: z.string().nullable(),
+  newer: z.string().nullable(),
+});
 
 /** Checks every database completely, in a separate process. */
 export async function checkLedgers({ io, place }: CheckContext, found: Findings): Promise<void> {
@@ -25,9 +30,13 @@ export async function checkLedgers({ io, place }: CheckContext, found: Findings)
   });
   let count = 0;
   for await (const line of readLines(child.stdout)) {
-    const { path, fault } = Checked.parse(JSON.parse(line));
+    const { path, fault, newer } = Checked.parse(JSON.parse(line));
     count++;
     if (fault !== null) found.fail(`${path} is damaged: ${fault}`, "gate daemon restart");
+    if (newer !== null) {
+      const fix = `update gate on this machine to ${newer} or newer`;
+      found.fail(`${path} is of gate ${newer}, this is gate ${VERSION}`, fix);
+    }
   }
   const code = await ended;
   if (code !== 0) {

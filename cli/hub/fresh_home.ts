@@ -1,7 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, unwrap } from "../../server/client.ts";
-import { MACHINE_ID } from "../../server/constants.ts";
 import type { Connection } from "../daemon/connect.ts";
 import { stopDaemon } from "../daemon/stop.ts";
 import { CliError } from "../errors.ts";
@@ -9,7 +8,7 @@ import type { Io } from "../io.ts";
 import { placeOf } from "../place.ts";
 import { say } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
-import { writeHeads } from "../witness/memory.ts";
+import { forgetHome } from "../witness/memory.ts";
 
 const CONFIG = "config.json";
 
@@ -32,7 +31,7 @@ export async function beginFreshHome(
     });
   }
   const aside = await putAside(io);
-  writeHeads(io, placeOf(io).home, { gone: [MACHINE_ID, ...items.map(({ id }) => id)] });
+  forgetHome(io, placeOf(io).home);
   say(io, `This home is at ${visibleLine(aside)} now, with its keys, ledgers and team.`);
   say(io, "To go back: gate daemon stop, then move it to its old place.");
   const connection = await reconnect();

@@ -69,6 +69,19 @@ export function writeHeads(
   }
 }
 
+/** Forgets what terminals have seen of a data folder: another one takes its place. */
+export function forgetHome(io: Pick<Io, "env">, home: string): void {
+  const path = memoryPath(io);
+  try {
+    const memory = readOrBegin(path);
+    delete memory.homes[home];
+    delete memory.accepted?.[home];
+    save(path, memory);
+  } catch {
+    // A folder that cannot be written must not keep a command from its work.
+  }
+}
+
 /** The number of the newest acceptance of a config that a terminal sent; 0 before the first. */
 export function readAccepted(io: Pick<Io, "env">, home: string, path: string): number {
   return readOrBegin(memoryPath(io)).accepted?.[home]?.[path] ?? 0;

@@ -4,7 +4,7 @@ import type { Caller } from "../auth/schema.ts";
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import type { Ledger } from "../db/ledger.ts";
-import { GateError } from "../errors.ts";
+import { GateError, reasonOfCode } from "../errors.ts";
 import type { Bus } from "../events/bus.ts";
 import type { NamedPaths } from "../policy/named_paths.ts";
 import type { Proofs } from "../proof/proofs.ts";
@@ -176,7 +176,24 @@ export function requireDigest(row: ActionRow, verb: string, expected: string | u
   });
 }
 
-/** The message of whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/**
+ * The message of whatever was thrown. A refusal of the operating system names `path`, because its own
+ * message may name a descriptor of this process.
+ */
+export function messageOf(error: unknown, path?: string): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code = "", path: named } = error as NodeJS.ErrnoException;
+  const file = path ?? named;
+  if (file === undefined || !/^E[A-Z]+$/.test(code)) return error.message;
+  const next = REMEDIES[code] ?? "correct that";
+  return `Cannot use "${file}": ${reasonOfCode(code)}; ${next}, then submit it again`;
 }
+
+const WRITABLE = "let gate's user write the file and its folder";
+
+const REMEDIES: Record<string, string> = {
+  EACCES: WRITABLE,
+  EPERM: WRITABLE,
+  EROFS: WRITABLE,
+  ENOSPC: "make room on the disk",
+};

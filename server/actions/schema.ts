@@ -501,7 +501,7 @@ const Detail = Action.extend({
   ),
   contents_dropped_at: z.string().nullable().describe(
     "when contents of the action were dropped because of their age: their texts are null, the " +
-      "output is empty, and the action cannot be rolled back",
+      "output is empty, and files that they would restore cannot be rolled back",
   ),
   timeline: z.array(z.object({
     seq: z.number().int(),

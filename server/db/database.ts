@@ -156,8 +156,10 @@ export class Database implements LedgerDatabase {
     try {
       await this.#whileBusy(() => this.syncLog());
     } catch (cause) {
+      const known = explain(cause, this.path);
       const error = Object.assign(new Error(String(cause)), { code: "SQLITE_IOERR" });
-      throw this.#unsyncable = explain(error, this.path) as GateError;
+      throw this.#unsyncable =
+        (known instanceof GateError ? known : explain(error, this.path)) as GateError;
     }
   }
 
@@ -319,9 +321,13 @@ function closedError(path: string): GateError {
 
 /** The error's primary libSQL code, as `SQLITE_IOERR` for `SQLITE_IOERR_FSYNC`, or "". */
 function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null)?.code;
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code === "" && CANNOT_OPEN.test(String(message))) return "SQLITE_CANTOPEN";
   return typeof code === "string" ? /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code : "";
 }
+
+/** libSQL gives the error of opening a file no code, but its text ends with SQLite's number. */
+const CANNOT_OPEN = /^ConnectionFailed\(.*: 14"?\)/s;
 
 /** True when the error says that the file itself is broken. */
 export function isDamage(error: unknown): boolean {
@@ -337,23 +343,42 @@ export function brokenUnique(error: unknown): string | null {
 }
 
 /** The error for a caller: what is wrong with the file, and what to do. */
-function explain(error: unknown, path: string): unknown {
-  const why = EXPLAINED[codeOf(error)];
-  if (!why) return error;
-  return new GateError("unavailable", `Cannot use "${path}": ${why}`, { cause: error });
+export function explain(error: unknown, path: string): unknown {
+  const explained = EXPLAINED[codeOf(error)];
+  if (!explained) return error;
+  const [why, next] = explained;
+  return new GateError("unavailable", `Cannot use "${path}": ${why}`, { cause: error, next });
 }
 
-const DAMAGED = "it is damaged; restart gate, which moves it aside and creates a new one";
-const CHANGED = "another program has changed it; restart gate, which reads it again";
-const LOCKED = "another process keeps it locked; stop that process and try again";
+type Explained = [why: string, next: string];
 
-const EXPLAINED: Record<string, string> = {
+const DAMAGED: Explained = [
+  "it is damaged",
+  "gate daemon restart, which moves it aside and creates a new one",
+];
+const CHANGED: Explained = [
+  "another program has changed it",
+  "gate daemon restart, which reads it again",
+];
+const LOCKED: Explained = ["another process keeps it locked", "stop that process and try again"];
+const FULL: Explained = ["the disk is full", "free some space and try again"];
+const READ_ONLY: Explained = [
+  "it is read-only",
+  "make it and its folder writable and try again",
+];
+
+const EXPLAINED: Record<string, Explained> = {
   SQLITE_BUSY: LOCKED,
   SQLITE_LOCKED: LOCKED,
   SQLITE_CORRUPT: DAMAGED,
   SQLITE_NOTADB: DAMAGED,
-  SQLITE_FULL: "the disk is full; free some space and try again",
-  SQLITE_IOERR: "the disk reports an error; check it and try again",
-  SQLITE_READONLY: "it is read-only; make it writable and try again",
-  SQLITE_CANTOPEN: "it cannot be opened; check that its folder exists and is writable",
+  SQLITE_FULL: FULL,
+  SQLITE_IOERR: ["the disk reports an error", "check it and try again"],
+  SQLITE_READONLY: READ_ONLY,
+  SQLITE_CANTOPEN: ["it cannot be opened", "check that its folder exists and is writable"],
+  ENOSPC: FULL,
+  EDQUOT: FULL,
+  EACCES: READ_ONLY,
+  EPERM: READ_ONLY,
+  EROFS: READ_ONLY,
 };

@@ -27,6 +27,31 @@ export function checkIntegrity(path: string): string | null {
   }
 }
 
+/**
+ * The newest release that changed a sound database so that a release with schema `newest` cannot use
+ * it; null if there is none.
+ */
+export function newerRelease(path: string, newest: number): string | null {
+  const database = new Sqlite(path, { timeout: 5 });
+  try {
+    database.exec("PRAGMA query_only = ON");
+    // A database without the table, or without the column, is not newer.
+    const columns = read(database, COLUMNS).map(([name]) => new TextDecoder().decode(name));
+    if (!columns.includes("version")) return null;
+    const needs = columns.includes("needs") ? "coalesce(needs, version)" : "version";
+    const [row] = read(
+      database,
+      `SELECT CAST(made_by AS BLOB) FROM migrations WHERE ${needs} > ${newest}
+        ORDER BY version DESC LIMIT 1`,
+    );
+    return row === undefined ? null : new TextDecoder().decode(row[0]);
+  } finally {
+    database.close();
+  }
+}
+
+const COLUMNS = "SELECT CAST(name AS BLOB) FROM pragma_table_info('migrations')";
+
 function damagedText(database: Sqlite.Database): string | null {
   const columns = read(database, TEXT_COLUMNS)
     .map(([of_table, of_column]) => ({ of_table: of_table!, of_column: of_column! }));

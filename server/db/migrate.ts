@@ -137,6 +137,7 @@ export function newerError(
   newest: number,
 ): GateError {
   const message = `${cannot}: gate ${made_by} made it (schema ${needs}), this is gate ${VERSION} ` +
-    `(schema ${newest}); update gate on this machine to ${made_by} or newer`;
-  return new GateError("unavailable", message);
+    `(schema ${newest})`;
+  const next = `update gate on this machine to ${made_by} or newer`;
+  return new GateError("unavailable", message, { next });
 }

@@ -2,6 +2,7 @@ import Sqlite from "libsql";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GateError } from "../errors.ts";
+import { explain } from "./database.ts";
 
 /** Held while this process owns the databases of a folder. */
 export interface OwnerLock {
@@ -16,17 +17,14 @@ export interface OwnerLock {
  */
 export function takeOwnership(folder: string, pid: number): OwnerLock {
   const pidFile = join(folder, "owner.pid");
-  // No other code may open owner.db: closing any descriptor of it would free the lock.
-  const lock = new Sqlite(join(folder, "owner.db"));
+  const lock = lockExclusively(folder, pidFile);
+  const was_left = existsSync(pidFile);
   try {
-    lock.exec("BEGIN EXCLUSIVE");
+    writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 });
   } catch (cause) {
     lock.close();
-    if ((cause as { code?: string }).code !== "SQLITE_BUSY") throw cause;
-    throw takenError(folder, readPid(pidFile), cause);
+    throw explain(cause, pidFile);
   }
-  const was_left = existsSync(pidFile);
-  writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 });
   let isHeld = true;
   return {
     was_left,
@@ -38,6 +36,21 @@ export function takeOwnership(folder: string, pid: number): OwnerLock {
       lock.close();
     },
   };
+}
+
+function lockExclusively(folder: string, pidFile: string): Sqlite.Database {
+  const path = join(folder, "owner.db");
+  let lock: Sqlite.Database | null = null;
+  try {
+    // No other code may open owner.db: closing any descriptor of it would free the lock.
+    lock = new Sqlite(path);
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (cause) {
+    lock?.close();
+    if ((cause as { code?: string }).code !== "SQLITE_BUSY") throw explain(cause, path);
+    throw takenError(folder, readPid(pidFile), cause);
+  }
 }
 
 function takenError(folder: string, pid: number | null, cause: unknown): GateError {

@@ -267,38 +267,54 @@ function wasRolledBack(error: unknown): boolean {
   return /^SQL(?:ITE)?_/.test(codeOf(error));
 }
 
+/** A server of ledgers cannot be used now. */
+export class ServerAway extends GateError {
+  readonly why: string;
+  /** What a person does about it, before the command is repeated. */
+  readonly remedy: string;
+
+  constructor(message: string, { why, remedy }: { why: string; remedy: string }) {
+    super("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
+    this.why = why;
+    this.remedy = remedy;
+  }
+}
+
 /** Whether the error says that a server does not answer, so that trying again later may help. */
-export function isAway(error: unknown): boolean {
-  return error instanceof GateError && error.fields.server === "away";
+export function isAway(error: unknown): error is ServerAway {
+  return error instanceof ServerAway;
 }
 
 /** What a person does about a server that does not answer; null for any other error. */
 export function nextStepOf(error: unknown): string | null {
-  if (!isAway(error)) return null;
-  return (error as GateError).fields.refuses_token === true
-    ? 'set the variable that "storage.authTokenEnv" names, then gate daemon restart'
-    : "start the server or its network, then gate hub status";
+  return isAway(error) ? `${error.remedy}, then gate hub status` : null;
 }
 
-function awayError(url: string, cause: unknown): GateError {
+/** Sets the token of the daemon's server. */
+export const SET_TOKEN =
+  'set the variable that "storage.authTokenEnv" names and run gate daemon restart';
+
+function awayError(url: string, cause: unknown): ServerAway {
   const status = Number(/HTTP status (\d{3})/.exec(String((cause as Error)?.message))?.[1] ?? 0);
+  const cannot = `Cannot use the ledger on ${url}`;
   if (status === 401 || status === 403) {
-    const message = `Cannot use the ledger on ${url}: the server refuses the token; set the ` +
-      'variable that "storage.authTokenEnv" names and restart gate (gate daemon restart)';
-    return new GateError("unavailable", message, {
-      fields: { server: "away", refuses_token: true, retry_after_s: 5 },
-    });
+    const why = "the server refuses the token";
+    return new ServerAway(`${cannot}: ${why}; ${SET_TOKEN}`, { why, remedy: SET_TOKEN });
   }
-  const what = cause instanceof AnswerTooLarge
+  const again = "gate asks it again every few seconds and goes on by itself, so send the request " +
+    "again later";
+  if (status === 404) {
+    const why = "the server has no such database";
+    const message = `${cannot}: ${why}; create it, or wait; ${again}`;
+    return new ServerAway(message, { why, remedy: "create it on the server" });
+  }
+  const why = cause instanceof AnswerTooLarge
     ? `the server answers with more than ${cause.most / 1024 / 1024} MiB`
-    : status === 404
-    ? "the server has no such database; create it, or wait"
-    : "the server " +
-      `does not answer${status > 0 ? ` (HTTP ${status})` : ""}`;
-  const message =
-    `Cannot use the ledger on ${url}: ${what}; gate asks it again every few seconds and goes on ` +
-    "by itself, so send the request again later";
-  return new GateError("unavailable", message, { fields: { server: "away", retry_after_s: 5 } });
+    : `the server does not answer${status > 0 ? ` (HTTP ${status})` : ""}`;
+  return new ServerAway(`${cannot}: ${why}; ${again}`, {
+    why,
+    remedy: "start the server or its network",
+  });
 }
 
 /** The fence fails with an error of its own; a broken connection has no place in the batch. */

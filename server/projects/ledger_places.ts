@@ -2,7 +2,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { join } from "node:path";
 import { MACHINE_ID } from "../constants.ts";
 import type { Storage } from "../config/schema.ts";
-import { isAway, type ServerAddress, ServerDatabase } from "../db/server_database.ts";
+import { isAway, type ServerAddress, ServerAway, ServerDatabase } from "../db/server_database.ts";
 import { type CopyMark, type Placement, readPlacement } from "../db/placement.ts";
 import { SharedLedger } from "../db/shared_ledger.ts";
 import { GateError } from "../errors.ts";
@@ -65,11 +65,13 @@ export class LedgerPlaces {
     if (storage !== null && urlFor(storage, project_id) === url) {
       return { url, token: tokenOf(storage) };
     }
-    const message =
-      `Cannot open the ledger of "${project_id}": it is on ${url}, and "storage.url" ` +
-      "of the accepted global config names another place; put it back, or accept the change " +
-      "(gate config accept)";
-    throw new GateError("unavailable", message, { fields: { server: "away" } });
+    const why = `it is on ${url}, and "storage.url" of the accepted global config names another ` +
+      "place";
+    const remedy = "put it back, or accept the change (gate config accept)";
+    throw new ServerAway(`Cannot open the ledger of "${project_id}": ${why}; ${remedy}`, {
+      why,
+      remedy,
+    });
   }
 
   /** Notes that a ledger had to be closed. Opens it again when its server answers. */
@@ -91,11 +93,13 @@ export class LedgerPlaces {
 
   /** The ledger of other machines on the server, for a machine that joins them. @throws GateError */
   async lookAtShared(project_id: string): Promise<SharedLedger> {
-    return await SharedLedger.open(
-      await this.reach(project_id, await this.target(project_id, "server")),
-      project_id,
-      ownMachine(this.#places.home).id,
-    );
+    const url = await this.target(project_id, "server");
+    try {
+      const address = await this.reach(project_id, url);
+      return await SharedLedger.open(address, project_id, ownMachine(this.#places.home).id);
+    } catch (error) {
+      throw notMoved(project_id, error);
+    }
   }
 
   /** Uses the ledger that other machines have on the server; meanwhile nobody opens it. */
@@ -118,12 +122,16 @@ export class LedgerPlaces {
     work: (ledger: ClosedLedger, address: ServerAddress) => Promise<T>,
   ): Promise<T & { url: string }> {
     const url = await this.target(project_id, to);
-    const address = await this.reach(project_id, url);
+    const address = await this.reach(project_id, url).catch((error) => {
+      throw notMoved(project_id, error);
+    });
     const message = `Cannot open the ledger of "${project_id}": it is being moved; try again soon`;
     this.#closed.set(project_id, new GateError("unavailable", message));
     try {
       await close();
       return { ...await work(this.#ledger(project_id), address), url };
+    } catch (error) {
+      throw notMoved(project_id, error);
     } finally {
       this.#closed.delete(project_id);
     }
@@ -136,10 +144,12 @@ export class LedgerPlaces {
     const placement = this.#find(project_id);
     if (to === "here") {
       if (placement) return placement.url;
-      throw cannot("it is on this machine already");
+      throw cannot("it is on this machine already", "gate hub status");
     }
-    if (placement) throw cannot(`it is on ${placement.url} already`);
-    if (project_id === MACHINE_ID) throw cannot("calls outside of projects are recorded here");
+    if (placement) throw cannot(`it is on ${placement.url} already`, "gate hub status");
+    if (project_id === MACHINE_ID) {
+      throw cannot("calls outside of projects are recorded here", "gate project list");
+    }
     const storage = await this.#places.storage();
     if (storage === null) {
       throw this.#places.written() === null
@@ -231,6 +241,15 @@ export class LedgerPlaces {
   }
 }
 
+/** A failed move is not repeated by itself, unlike the opening of a ledger. */
+function notMoved(project_id: string, error: unknown): unknown {
+  if (!isAway(error)) return error;
+  return new GateError("unavailable", `Cannot move the ledger of "${project_id}": ${error.why}`, {
+    cause: error,
+    next: `${error.remedy}, then the same command`,
+  });
+}
+
 function urlFor({ url }: Storage, project_id: string): string {
   return url.replaceAll("{project}", project_id.toLowerCase());
 }
@@ -240,7 +259,10 @@ function tokenOf({ authTokenEnv }: Storage): string | null {
   if (authTokenEnv === undefined) return null;
   const token = ownEnvironment()[authTokenEnv];
   if (token) return token;
-  const message = `Cannot reach the server of the ledgers: the variable ${authTokenEnv} that ` +
-    '"storage.authTokenEnv" names is not set; set it and restart gate (gate daemon restart)';
-  throw new GateError("unavailable", message, { fields: { server: "away" } });
+  const why = `the variable ${authTokenEnv} that "storage.authTokenEnv" names is not set`;
+  const remedy = "set it and run gate daemon restart";
+  throw new ServerAway(`Cannot reach the server of the ledgers: ${why}; ${remedy}`, {
+    why,
+    remedy,
+  });
 }

@@ -202,9 +202,9 @@ interface Conflict {
 /** The refusal of the whole rollback, with the cause and the ways of its first conflict. */
 function conflictsError({ fields }: GateError, conflicts: readonly Conflict[]): GateError {
   const { action_id, why, ways, next } = fields;
-  const step = next === undefined ? "" : `${next}; `;
-  return new GateError("conflict", `Cannot roll back: action "${action_id}": ${why}`, {
-    next: `${step}nothing was touched`,
+  const message = `Cannot roll back action "${action_id}": ${why}; nothing was touched`;
+  return new GateError("conflict", message, {
+    next: typeof next === "string" ? next : `gate show ${action_id}`,
     fields: { conflicts, ...ways !== undefined && { ways } },
   });
 }

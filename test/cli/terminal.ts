@@ -26,6 +26,8 @@ export interface TestTerminal {
   signal(signal: Signal): void;
   /** The standard output of the running command so far. */
   printed(): string;
+  /** Its standard error so far. */
+  said(): string;
   /** Holds the clock of the running command; otherwise each look at it is 10 s later. */
   holdClock(): void;
   /** Moves the held clock on. */
@@ -54,6 +56,7 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
   const deno = "Deno" in globalThis ? denoFolder() : {};
   const whole = { HOME: folder, PATH: process.env["PATH"], GATE_PORT: port, ...deno, ...env };
   let stdout: Collected;
+  let stderr: Collected;
   let stdin: PassThrough;
   const clock = { now: 0, step: 10_000 };
   return {
@@ -64,6 +67,7 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
     env: whole,
     signal: (signal) => handlers.forEach((handle) => handle(signal)),
     printed: () => stdout.text(),
+    said: () => stderr.text(),
     resize: (columns, rows) => void Object.assign(stdout.stream, { columns, rows }).emit("resize"),
     close: () => rmSync(folder, { recursive: true, force: true }),
     async run(
@@ -72,7 +76,7 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
     ) {
       const size = person ? { columns, rows } : null;
       stdout = collect(size);
-      const stderr = collect(size);
+      const own = stderr = collect(size);
       stdin = Object.assign(new PassThrough(), { isTTY: person, setRawMode: () => {} });
       if (!person) stdin.end(input);
       const code = await run(args, {
@@ -81,7 +85,7 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
         pid: process.pid,
         stdin,
         stdout: stdout.stream,
-        stderr: stderr.stream,
+        stderr: own.stream,
         clock: () => clock.now += clock.step,
         onFault: () => {},
         interrupt: () => handlers.forEach((handle) => handle("SIGINT")),
@@ -91,7 +95,7 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
           return () => handlers.delete(handler);
         },
       });
-      return { code, stdout: stdout.text(), stderr: stderr.text() };
+      return { code, stdout: stdout.text(), stderr: own.text() };
     },
   };
 }

@@ -23,7 +23,7 @@ export interface Reading {
 
 interface FilesProps {
   /** The action whose files these are, and its project. */
-  action: { id: string; project_id: string };
+  action: { id: string; project_id: string; contents_dropped_at?: string | null };
   files: FileChange[];
   /** Hidden characters outside the files. */
   hidden: number;
@@ -223,7 +223,11 @@ function Opaque({ action, file }: Pick<FileProps, "action" | "file">) {
     { name: "Now", side: file.before, hash: file.before_sha256 },
     { name: "After", side: file.after, hash: file.after_sha256 },
   ];
-  const fact = isLargeText(file) ? "too large to show here" : "not text: compare size and hash";
+  const fact = action.contents_dropped_at
+    ? "dropped because of its age"
+    : isLargeText(file)
+    ? "too large to show here"
+    : "not text: compare size and hash";
   return (
     <FileFrame path={file.path} facts={[fact]}>
       {IMAGE.test(file.path ?? "") && <LazyImages action={action} file={file} />}

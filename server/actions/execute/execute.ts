@@ -435,7 +435,7 @@ async function applyAll(
     requireRoot(row, intents);
     makeFolders(row);
   } catch (error) {
-    return await recoverFailure(intents, 0, contents, messageOf(error));
+    return await recoverFailure(intents, 0, contents, messageOf(error, intents[0]?.path));
   }
   for await (const intent of inTurns(intents)) {
     try {
@@ -453,7 +453,8 @@ async function applyAll(
       done.push({ ...intent, state: "done", data: { ...intent.data, new_folders: made_folders } });
     } catch (error) {
       const rest = intents.slice(done.length);
-      return await recoverFailure([...done, ...rest], done.length, contents, messageOf(error));
+      const why = messageOf(error, intent.path);
+      return await recoverFailure([...done, ...rest], done.length, contents, why);
     }
   }
   finishFolders(row);
@@ -478,7 +479,8 @@ async function readApproved(services: ActionServices, row: ActionRow): Promise<A
     const fields = { execution: "succeeded" as const, after_sha256: sha256, bytes };
     return await finishUnstarted(services, row, fields);
   } catch (error) {
-    return await failUnstarted(services, row, messageOf(error));
+    const { real } = row.plan!.accesses[0]!.target;
+    return await failUnstarted(services, row, messageOf(error, real));
   }
 }
 

@@ -5,6 +5,7 @@ import type { PolicyLimits } from "../../policy/schema.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import { MAX_IN_MEMORY, textOf } from "../contents.ts";
+import { droppedText } from "../dropped_text.ts";
 import { type ActionServices, messageOf, notPossible } from "../context.ts";
 import { listIntents } from "../execute/intents_store.ts";
 import { type Access, foldersIn, type Plan, type PlannedChange } from "../plan.ts";
@@ -163,9 +164,7 @@ async function beforeOf(
 /** Why an old content cannot be restored. */
 function notKept(dropped_at: string | null): string {
   if (dropped_at === null) return "the old content is no longer kept";
-  return `the old content was dropped on ${
-    dropped_at.slice(0, 10)
-  } by the retention of this machine`;
+  return droppedText("the old content", dropped_at);
 }
 
 /** Reverts the change of the action in the text and keeps later changes. */

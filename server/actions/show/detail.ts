@@ -1,6 +1,8 @@
 import { listOfAction } from "../../audit/store.ts";
 import { detailConflicts } from "../conflicts/conflicts.ts";
 import { droppedAt, shownText } from "../contents.ts";
+import { lastDrop } from "../../db/blobs.ts";
+import { droppedText } from "../dropped_text.ts";
 import { type ActionServices, loadAction } from "../context.ts";
 import { frozenScripts } from "../guarding/project_guard.ts";
 import { describeApprovals } from "../review/approvals.ts";
@@ -29,6 +31,7 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
   const base = machine === null ? await describeBase(services, row) : null;
   return {
     ...publicOf(row),
+    ...await lostReversibility(services, row),
     ...await planned(services, row),
     files: await manyFiles(services, row.plan),
     conflicts: await detailConflicts(services, row),
@@ -52,6 +55,18 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
     timeline: (await listOfAction(services.ledger, id))
       .map(({ seq, at, type, actor, data }) => ({ seq, at, type, actor, data })),
   };
+}
+
+/** Says that a rollback is not possible any more, if a content that it needs was dropped. */
+async function lostReversibility(
+  { ledger }: ActionServices,
+  { plan }: ActionRow,
+): Promise<Pick<ActionDetail, "reversible" | "reversibility"> | null> {
+  const replaced = (plan?.changes ?? []).flatMap(({ before }) => before?.sha256 ?? []);
+  const at = replaced.length === 0 ? null : await lastDrop(ledger, [...new Set(replaced)]);
+  if (at === null) return null;
+  const why = droppedText("the old content", at);
+  return { reversible: false, reversibility: { level: "not", kept: 0, why } };
 }
 
 /** The parts of a card that follow from the plan alone. */

@@ -1,3 +1,4 @@
+import { droppedText } from "../dropped_text.ts";
 import type { Caller } from "../../auth/schema.ts";
 import { requireNotViewer, requireReviewer } from "../../auth/scopes.ts";
 import { lastDrop, readBlob } from "../../db/blobs.ts";
@@ -130,6 +131,6 @@ async function replayedInput(
   const dropped_at = await lastDrop(services.ledger, [after.sha256]);
   const why = dropped_at === null
     ? "its content is no longer kept"
-    : `its content was dropped on ${dropped_at.slice(0, 10)} by the retention of this machine`;
+    : droppedText("its content", dropped_at);
   throw notPossible(original, "replay", why);
 }

@@ -84,4 +84,13 @@ test("global-config edit accepts what it saved, with the passphrase", async () =
     code: 0,
     stdout: expect.stringContaining("The new rules are in force."),
   });
+  gated.terminal.env.EDITOR =
+    `printf '%s' '{"version":"1","retention":{"day":9},"policies":{"allowedCommands":["id"]}}' >`;
+  expect((await given("global-config", "edit")).stderr).toContain(
+    '! "day" in the retention of config.json has no effect: did you mean "days"?',
+  );
+  gated.terminal.env.EDITOR = `printf '%s' '{"policies":{"blockedPath":["x"]}}' >`;
+  const refused = await given("global-config", "edit");
+  expect(refused).toMatchObject({ code: 1 });
+  expect(refused.stderr).toContain('did you mean "blockedPaths"?; nothing changed');
 });

@@ -40,12 +40,15 @@ test("gate gc says what it would drop, drops it, and the log still verifies", as
     code: 1,
     stderr: expect.stringContaining("the old content was dropped on"),
   });
+  const shown = (await terminal.run(["show", ids[1]!])).stdout;
+  expect(shown).toMatch(/^reversible +no: the old content was dropped on \d{4}-\d\d-\d\d by the/m);
+  expect(shown).toMatch(/not shown: it was dropped on \d{4}-\d\d-\d\d by the retention of this/);
 });
 
 test.each([
   [["gc", "--days", "7"], "it is only for a dry run"],
-  [["gc", "--dry-run", "--days", "0"], "it is no number of days"],
-  [["gc", "--dry-run", "--days", "1e9"], "it is no number of days"],
+  [["gc", "--dry-run", "--days", "0"], "it is not a number of days from 1 to 36500"],
+  [["gc", "--dry-run", "--days", "1e9"], "it is not a number of days from 1 to 36500"],
 ])("%j is wrong usage", async (args, message) => {
   expect(await terminal.run(args)).toMatchObject({
     code: 64,

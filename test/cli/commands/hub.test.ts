@@ -36,6 +36,13 @@ test("a person moves a ledger to the server of the config, and back", async () =
   const result = { claim_id, exit_code: 0, output: "", truncated: false, duration_ms: 1 };
   await send(`/api/actions/${id}/result`, result);
 
+  await server.kill();
+  expect((await gated.terminal.run(["hub", "join"])).stderr).toContain(
+    'gate: Cannot move the ledger of "web": the server does not answer\n' +
+      "  try: start the server or its network, then the same command\n",
+  );
+  await server.start();
+
   const { stdout, stderr } = await gated.good("hub", "join", "--json");
   expect(JSON.parse(stdout)).toMatchObject({ place: "server", url: server.url, ok: true });
   expect(stderr).toContain(`Moving the ledger of web to ${server.url}`);
@@ -56,6 +63,11 @@ test("a person moves a ledger to the server of the config, and back", async () =
         "used\n  try: gate hub status\n",
     );
   }
+  const watching = gated.terminal.run(["watch"]);
+  await expect.poll(() => gated.terminal.said(), { timeout: 60_000 })
+    .toContain("The actions of web are missing here");
+  gated.terminal.signal("SIGINT");
+  expect(await watching).toMatchObject({ stdout: "" });
   const shown = await gated.terminal.run(["show", id]);
   expect(shown.stderr).toContain("and the actions of web cannot be read now\n  try: gate status");
   const away = await gated.good("status");
@@ -143,6 +155,13 @@ test("a home with keys of its own is put aside by one command and joins", async 
   expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("unfinished actions") });
   await second.good("reject", held.id, "--reason", "no");
   const before = readFileSync(join(second.home, "gate.db"));
+  // The terminal remembers the numbers of this home's acceptances; those of the next begin anew.
+  for (const days of [30, 60]) {
+    const config = { storage: { url: server.url }, retention: { days } };
+    writeFileSync(join(second.home, "config.json"), JSON.stringify(config));
+    const accepted = await second.run(["config", "accept"], "another long passphrase\n");
+    expect(accepted, accepted.stderr).toMatchObject({ code: 0 });
+  }
 
   const joined = await second.run([...shared, "--fresh-home"], "correct horse battery\n");
   expect(joined, joined.stderr).toMatchObject({

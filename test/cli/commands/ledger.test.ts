@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { platform } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { PassThrough, Writable } from "node:stream";
@@ -255,3 +256,28 @@ async function removeBy(command: string, names: string[]): Promise<string> {
   });
   return id;
 }
+
+test("an export to a file that cannot be written says why and names the option", async () => {
+  const { folder } = gated;
+  writeFileSync(join(folder, "plain"), "");
+  const [inFile, nowhere] = [join(folder, "plain", "x.json"), join(folder, "none", "x.json")];
+  const cases: [string[], string, string][] = [
+    [["--output", folder], `"${folder}": it is a folder`, "--output"],
+    [["--output", inFile], `"${inFile}": a part of its path is not a folder`, "--output"],
+    [["--bundle", nowhere], `"${nowhere}": its folder does not exist`, "--bundle"],
+    // The kernel's own folder has no such file, and takes no new one.
+    ...platform() === "linux"
+      ? [[["--output", "/proc/x"], '"/proc/x": its folder takes no new files', "--output"]] as [
+        [string[], string, string],
+      ]
+      : [],
+  ];
+  for (const [args, what, option] of cases) {
+    expect(await gated.terminal.run(["audit", "export", "--project", "web", ...args])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        `gate: Cannot write ${what}\n  try: the same command with another file for ${option}\n`,
+    });
+  }
+});

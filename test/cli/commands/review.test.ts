@@ -167,9 +167,11 @@ test("rollback restores a file, previews with --dry-run, and refuses a conflict"
   const whole = ["session", "rollback", held.session_id, "--only", held.id];
   const { stderr } = await gated.terminal.run(whole);
   expect(stderr).toMatch(
-    /\n\+mine since\ngate: Cannot roll back: action "[^"]+": "old\.txt" changed/,
+    /\n\+mine since\ngate: Cannot roll back action "[^"]+": "old\.txt" changed/,
   );
-  expect(stderr).toContain("use --on-conflict merge or force; nothing was touched\n");
+  expect(stderr).toContain(
+    "; nothing was touched; look at the diff, then use --on-conflict merge or force\n",
+  );
   expect(stderr).toContain(`try: gate ${whole.join(" ")} --dry-run --on-conflict merge\n`);
   expect(gated.onDisk("old.txt")).toBe("mine since\n");
   writeFileSync(join(gated.folder, "old.txt"), "new\n");

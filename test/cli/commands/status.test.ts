@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { CONFIG, type GatedProject, openGatedProject } from "../gated_project.ts";
 
 let gated: GatedProject;
@@ -67,4 +67,17 @@ test("a folder whose id has changed belongs to the new project, and its older re
   const back = await gated.good("init", "--yes", "--id", "web");
   expect(back.stderr).toContain("gate log --project shop\n");
   expect(await status()).toContain("This folder belongs to web\n");
+});
+
+test("the first status after a damage is not healthy", async () => {
+  const damaged = await openGatedProject();
+  onTestFinished(() => damaged.close());
+  await damaged.write("src/a.txt", "one");
+  await damaged.good("daemon", "stop");
+  const ledger = join(damaged.terminal.folder, ".gate", "projects", "web", "ledger.db");
+  writeFileSync(ledger, "garbage");
+  await damaged.good("daemon", "start");
+  const { stdout } = await damaged.good("status");
+  expect(stdout).toContain("runs, not healthy");
+  expect(stdout).toContain('! damaged ledger of "web" kept, a new one was begun');
 });

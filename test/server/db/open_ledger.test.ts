@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -40,6 +40,15 @@ async function openIn(folder: string) {
   onTestFinished(() => ledger.close());
   return { ledger, moved_to, published, durable, public_key: signer.public_key };
 }
+
+test("an owner's lock that cannot be opened is refused with the cause and the next step", async () => {
+  const folder = makeFolder();
+  mkdirSync(join(folder, "owner.db"));
+  await expect(openIn(folder)).rejects.toMatchObject({
+    code: "unavailable",
+    message: expect.stringMatching(/owner\.db": it cannot be opened; check that its folder exists/),
+  });
+});
 
 function event(data: Record<string, unknown> = {}): NewEvent {
   const actor = { kind: "agent" as const, id: "a" };

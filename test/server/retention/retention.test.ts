@@ -94,6 +94,18 @@ test("old contents are dropped; records, log and newer actions keep what they ne
     status: 409,
     body: { code: "conflict", detail: expect.stringContaining(`was dropped on ${day}`) },
   });
+  expect((await send(gate, "GET", `/api/actions/${changed.id}`)).body).toMatchObject({
+    reversible: false,
+    reversibility: { level: "not", why: expect.stringContaining(`was dropped on ${day}`) },
+  });
+  const whole = await send(gate, "POST", `/api/sessions/${changed.session_id}/rollback`, {});
+  expect(whole).toMatchObject({
+    status: 409,
+    body: {
+      summary: expect.stringMatching(/was dropped on .*; nothing was touched$/),
+      next: `gate show ${changed.id}`,
+    },
+  });
   expect(readFileSync(at("a.txt"), "utf8")).toBe("two");
 });
 

@@ -1,0 +1,34 @@
+import Sqlite from "libsql";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openGatedProject } from "../gated_project.ts";
+import { diagnose } from "./diagnose.ts";
+
+test("doctor names each database that only a newer release can use", async () => {
+  const gated = await openGatedProject();
+  onTestFinished(() => gated.close());
+  await gated.write("src/a.txt", "one");
+  await gated.good("daemon", "stop");
+  const home = join(gated.terminal.folder, ".gate");
+  const [registry, ledger] = [join(home, "gate.db"), join(home, "projects", "web", "ledger.db")];
+  expect((await diagnose(gated.terminal)).problems).not.toContainEqual(
+    expect.objectContaining({ check: "ledgers" }),
+  );
+  const made = "INSERT INTO migrations (version, made_by, at) VALUES (9000, '9.1.0', 'later')";
+  for (const path of [registry, ledger]) {
+    const database = new Sqlite(path);
+    database.exec(made);
+    database.close();
+  }
+  const { problems, ok } = await diagnose(gated.terminal);
+  expect(ok).toBe(false);
+  expect(problems.filter(({ check }) => check === "ledgers")).toMatchObject(
+    [registry, ledger].map((path) => ({
+      message: expect.stringContaining(`${path} is of gate 9.1.0, this is gate`),
+      fix: "update gate on this machine to 9.1.0 or newer",
+    })),
+  );
+  const refused = await gated.terminal.run(["daemon", "start"]);
+  expect(refused).toMatchObject({ code: 1 });
+  expect(refused.stderr).toContain("\n  try: update gate on this machine to 9.1.0 or newer\n");
+});
