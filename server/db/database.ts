@@ -237,7 +237,8 @@ export class Database implements LedgerDatabase {
         connection.batch(statements, { is_held: true });
       } catch (error) {
         if (codeOf(error) !== "SQLITE_CONSTRAINT") throw error;
-        throw new GateError("unavailable", `Cannot use "${this.path}": ${CHANGED}`, {
+        throw new GateError("unavailable", `Cannot use "${this.path}": ${CHANGED[0]}`, {
+          next: CHANGED[1],
           cause: error,
         });
       }
