@@ -5,6 +5,7 @@ import { ProblemError } from "../client.ts";
 import { Effect } from "../policy/schema.ts";
 import { HubProject } from "../projects/schema.ts";
 import { GateError } from "../errors.ts";
+import { fewerMasked } from "../shown/masked_names.ts";
 import { tellOwnTmp } from "../shown/own_tmp.ts";
 import { LostError } from "./daemon_link.ts";
 import type { CallToolResult } from "./sdk.ts";
@@ -73,8 +74,11 @@ export function isSettled(action: Action): boolean {
   return action.execution !== "none" && action.execution !== "running";
 }
 
-/** The tool result for an action. */
-export function toResult(submitted: Submitted): CallToolResult {
+/**
+ * The tool result for an action.
+ * @param options.whole lists all hidden names of a sandbox, which each answer would repeat
+ */
+export function toResult(submitted: Submitted, { whole = false } = {}): CallToolResult {
   const { result, ...action } = submitted;
   const failed = action.execution === "failed" && action.exit_code === null;
   const refused = REFUSED.has(action.status);
@@ -89,7 +93,7 @@ export function toResult(submitted: Submitted): CallToolResult {
     command: action.command,
     status: action.status,
     execution: action.execution,
-    decision: action.decision,
+    decision: whole || metWalls(result).length > 0 ? action.decision : briefDecision(action),
     edited: action.edited,
     ...(action.conflicts.length > 0 ? { conflicts: action.conflicts } : {}),
     ...(toolOf(action.tool).shows === "command" && isSettled(action) && !refused
@@ -247,9 +251,20 @@ function heldChangesMessage(result: Submitted["result"]): string {
   return held ? ` ${held.note}` : "";
 }
 
+/** The decision without the hidden names of its sandbox that the command does not name. */
+function briefDecision({ decision, command }: Action): Action["decision"] {
+  const { sandbox } = decision;
+  if (!sandbox) return decision;
+  return { ...decision, sandbox: { ...sandbox, masked: fewerMasked(sandbox.masked, command) } };
+}
+
+function metWalls(result: Submitted["result"]): string[] {
+  return Walls.safeParse(result?.walls ?? []).data ?? [];
+}
+
 /** Tells what the sandbox refused, and how to ask for more. */
 function wallsMessage(result: Submitted["result"]): string {
-  const walls = Walls.safeParse(result?.walls ?? []).data ?? [];
+  const walls = metWalls(result);
   if (walls.length === 0) return "";
   return ` It ran in a sandbox, and may have met its walls: ${
     walls.join("; ")

@@ -255,7 +255,8 @@ async function getAction(
     action_id,
     context,
     call,
-    async (session) => toResult(await context.holding.look(action_id, { ...call, session })),
+    async (session) =>
+      toResult(await context.holding.look(action_id, { ...call, session }), { whole: true }),
   );
 }
 

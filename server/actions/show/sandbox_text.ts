@@ -1,4 +1,5 @@
 import type { Sandbox } from "../../policy/schema.ts";
+import { maskedNames } from "../../shown/masked_names.ts";
 import type { OpenWall } from "../../sandbox/schema.ts";
 
 /** Explains a sandbox to a person who reads the word for the first time. */
@@ -23,10 +24,10 @@ const BESIDE: Record<string, string> = {
 };
 
 function describeWalls({ network, hosts = [], masked, readable = [] }: Sandbox): string {
-  const names = masked.filter((one) => one !== "~" && !COUNT.test(one));
-  const counted = Number(masked.map((one) => COUNT.exec(one)?.[1]).find(Boolean) ?? 0);
+  const listed = maskedNames(masked);
+  const names = listed.names.filter((one) => one !== "~");
   const [first] = names;
-  const more = names.length - 1 + counted;
+  const more = names.length - 1 + listed.more;
   const hidden = [
     ...first === undefined ? [] : [first],
     ...more > 0 ? [more === 1 ? "1 other name" : `${more} other names`] : [],
@@ -43,8 +44,6 @@ function describeWalls({ network, hosts = [], masked, readable = [] }: Sandbox):
   if (list === undefined) return `${reach}${shown}`;
   return `${reach}; ${list} ${hidden.length === 0 && more <= 0 ? "is" : "are"} hidden${shown}`;
 }
-
-const COUNT = /^and (\d+) more$/;
 
 /** A wall that a person opens: `the host a.test`, `writing below ~/data` or `reading ~/.toolrc`. */
 export function describeWall(wall: OpenWall): string {
