@@ -1,7 +1,7 @@
 import { createTwoFilesPatch } from "diff";
 import type { Action, ActionDetail, Conflict } from "../../server/actions/schema.ts";
 import { agentName } from "../../server/shown/agent_name.ts";
-import { droppedText } from "../../server/actions/dropped_text.ts";
+import { droppedText } from "../../server/shown/dropped_text.ts";
 import type { Io } from "../io.ts";
 import { paint } from "../terminal/output.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";

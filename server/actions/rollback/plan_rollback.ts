@@ -5,7 +5,7 @@ import type { PolicyLimits } from "../../policy/schema.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
 import { resolvePath } from "../../runtime/real_path.ts";
 import { MAX_IN_MEMORY, textOf } from "../contents.ts";
-import { droppedText } from "../dropped_text.ts";
+import { droppedText } from "../../shown/dropped_text.ts";
 import { type ActionServices, messageOf, notPossible } from "../context.ts";
 import { listIntents } from "../execute/intents_store.ts";
 import { type Access, foldersIn, type Plan, type PlannedChange } from "../plan.ts";

@@ -2,7 +2,7 @@ import { listOfAction } from "../../audit/store.ts";
 import { detailConflicts } from "../conflicts/conflicts.ts";
 import { droppedAt, shownText } from "../contents.ts";
 import { lastDrop } from "../../db/blobs.ts";
-import { droppedText } from "../dropped_text.ts";
+import { droppedText } from "../../shown/dropped_text.ts";
 import { type ActionServices, loadAction } from "../context.ts";
 import { frozenScripts } from "../guarding/project_guard.ts";
 import { describeApprovals } from "../review/approvals.ts";

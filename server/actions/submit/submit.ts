@@ -1,4 +1,4 @@
-import { droppedText } from "../dropped_text.ts";
+import { droppedText } from "../../shown/dropped_text.ts";
 import type { Caller } from "../../auth/schema.ts";
 import { requireNotViewer, requireReviewer } from "../../auth/scopes.ts";
 import { lastDrop, readBlob } from "../../db/blobs.ts";
