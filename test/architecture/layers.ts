@@ -74,7 +74,7 @@ export const LAYERS: Record<string, Layer> = {
   "the making of a proof runs in a browser too": {
     of: PROOF,
     allows: ({ specifier, file, isType }) =>
-      isType || PROOF.test(file ?? "") || file === TOOLS ||
+      isType || PROOF.test(file ?? "") || SHOWN.test(file ?? "") || file === TOOLS ||
       file === "server/evidence/canonical.ts" || specifier.startsWith("@noble/hashes/"),
   },
   "client.ts brings only types of the server and the check of a challenge with it": {
