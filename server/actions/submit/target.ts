@@ -1,4 +1,4 @@
-import { isAbsolute, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { GateError } from "../../errors.ts";
 import type { PathFacts } from "../../policy/evaluate.ts";
 import { OF_A_PROCESS } from "../../policy/path_rules.ts";
@@ -59,7 +59,9 @@ function belowRoot(path: string, root: string): string {
 
 /** The path for people: relative inside the root, absolute outside it. */
 export function shownPath(path: string, root: string): string {
-  return isInside(path, root) ? relative(root, path).split(sep).join("/") : path;
+  // Folders of no project share the root of the file system, and a name below it would mislead.
+  const isOfProject = dirname(root) !== root && isInside(path, root);
+  return isOfProject ? relative(root, path).split(sep).join("/") : path;
 }
 
 /** Whether a path is the folder or below it. */

@@ -38,6 +38,10 @@ describe("a path resolves to exactly one file", () => {
     expect(target).toMatchObject({ shown, real: join(base, real) });
     expect(shownPath(target.lexical, root)).toBe(shown);
   });
+
+  test("a file of no project is shown by its whole path, also from the root of the disk", () => {
+    expect(resolveTarget("etc/none", "/")).toMatchObject({ shown: "/etc/none", real: "/etc/none" });
+  });
 });
 
 describe("an ordinary name is accepted", () => {
