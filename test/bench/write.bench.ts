@@ -14,6 +14,8 @@ import { DISK_THREADS } from "../../cli/daemon/disk_threads.ts";
 const WRITES = 150;
 const WARM_UP = 30;
 const AGENTS = 8;
+/** The pages behind the answers are written in this time. */
+const PROJECTED_MS = 3_000;
 /** The time that a disk with a cache of its own needs for a sync. */
 const SLOW_SYNC_MS = 10;
 
@@ -30,14 +32,14 @@ export async function bench(): Promise<void> {
     const agents = connected.map(({ agent }) => agent);
     const [first] = agents;
     await writeAll(first!, 0, WARM_UP);
-    await pause(1_500);
+    await pause(PROJECTED_MS);
     const log = logOf(world);
     const before = framesIn(log);
     const daemon = await daemonPid(world);
     const syncs = countSyncs(daemon);
     await pause(syncs ? 1_000 : 0);
     await writeAll(first!, 0, WRITES);
-    await pause(1_500);
+    await pause(PROJECTED_MS);
     const pages = (framesIn(log) - before) / WRITES;
     const counted = await syncs?.();
     compare("pages of the log for a write", pages, { most: 20, unit: "pages" });
