@@ -207,8 +207,8 @@ async function requireOwnOrEmpty(
     : 'use an empty one, or write {project} into "storage.url" for one database each';
   const message =
     `Cannot move the ledger of "${project_id}": the database on ${server.path} holds ` +
-    `${found}; ${next}`;
-  throw new GateError("conflict", message);
+    found;
+  throw new GateError("conflict", message, { next });
 }
 
 async function isUsedByOthers(server: ServerDatabase, own: string): Promise<boolean> {

@@ -163,8 +163,10 @@ export async function takeCopy(
   const machine = await findMachine(database, own.id);
   if (machine === null) {
     const message = `Cannot open the ledger of "${project_id}" on ${placement.url}: this machine ` +
-      "is none of those that share it; join them again (gate hub leave, then gate hub join)";
-    throw new GateError("unavailable", message);
+      "is none of those that share it";
+    throw new GateError("unavailable", message, {
+      next: "join them again (gate hub leave, then gate hub join)",
+    });
   }
   const taken = { machine, opened_by };
   guardCopy(database, placement, taken);
@@ -204,14 +206,21 @@ async function whyLost(
   const current = await schemaOf(database);
   if (schema !== null && current.needs > schema) return newerError(cannot, current, schema);
   const mark = await readMark(database);
-  const why = mark?.copy_id !== copy_id || mark.state !== "home"
-    ? "another machine has moved it away; see gate hub status there, then run gate hub leave here"
+  const [why, next] = mark?.copy_id !== copy_id || mark.state !== "home"
+    ? [
+      "another machine has moved it away",
+      "see gate hub status there, then run gate hub leave here",
+    ]
     : await findMachine(database, machine.id) === null
-    ? "another machine has removed this machine; join again (gate hub leave, then gate hub join " +
-      "--shared)"
-    : "another daemon with a copy of this home has opened it; stop that one (gate daemon stop) " +
-      "and restart gate (gate daemon restart)";
-  return new GateError("unavailable", `${cannot}: ${why}`);
+    ? [
+      "another machine has removed this machine",
+      "join again (gate hub leave, then gate hub join --shared)",
+    ]
+    : [
+      "another daemon with a copy of this home has opened it",
+      "stop that one (gate daemon stop) and restart gate (gate daemon restart)",
+    ];
+  return new GateError("unavailable", `${cannot}: ${why}`, { next });
 }
 
 async function requireCopy(
@@ -227,9 +236,8 @@ async function requireCopy(
     : isOurs
     ? `its copy is marked "${mark.state}"`
     : `it holds the ledger of "${mark.project_id}" from ${mark.host}`;
-  const message = `Cannot open the ledger of "${project_id}" on ${placement.url}: ${found}; ` +
-    "restore the server's database";
-  throw new GateError("unavailable", message);
+  const message = `Cannot open the ledger of "${project_id}" on ${placement.url}: ${found}`;
+  throw new GateError("unavailable", message, { next: "restore the server's database" });
 }
 
 /** @throws GateError `unavailable` for a file whose ledger was moved to a server */
@@ -240,6 +248,6 @@ export async function requireNotMoved(
   if (mark === null) return;
   const message =
     `Cannot open "${database.path}": its ledger was moved to a server on ${mark.at}, ` +
-    'and "server.json" beside it is gone; put that file back';
-  throw new GateError("unavailable", message);
+    'and "server.json" beside it is gone';
+  throw new GateError("unavailable", message, { next: "put that file back" });
 }

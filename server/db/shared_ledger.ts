@@ -39,18 +39,19 @@ export class SharedLedger implements Ledger {
     const database = await ServerDatabase.open(address);
     try {
       const mark = await readMark(database);
-      const cannot = (why: string) => {
+      const cannot = (why: string, next: string) => {
         const message = `Cannot join the ledger of "${project_id}" on ${address.url}: ${why}`;
-        return new GateError("conflict", message);
+        return new GateError("conflict", message, { next });
       };
       if (mark?.project_id !== project_id || mark.state !== "home") {
-        throw cannot("no machine has it there; move the one of this home there (gate hub join)");
+        throw cannot("no machine has it there", "move the one of this home there (gate hub join)");
       }
       const { version } = await requireNoNewer(database, LEDGER_MIGRATIONS);
       if (!await hasMachines(database)) {
         throw cannot(
           `an older gate on ${mark.host} made it (schema ${version}), this one has schema ` +
-            `${LEDGER_MIGRATIONS.at(-1)!.version}; install this release there first`,
+            `${LEDGER_MIGRATIONS.at(-1)!.version}`,
+          "install this release there first",
         );
       }
       await requireMigratable(database, LEDGER_MIGRATIONS, own);

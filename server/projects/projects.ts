@@ -216,16 +216,18 @@ export class Projects {
   /** Forgets a project. Keeps its ledger and files. @throws GateError `not_found`, `conflict` */
   async remove(id: string, caller: Caller): Promise<void> {
     if (id === MACHINE_ID) {
-      const message = `Cannot remove "${id}": it records the calls from folders of no project; ` +
-        "remove the hooks instead: gate global-setup --no-enforce";
-      throw new GateError("conflict", message);
+      const message = `Cannot remove "${id}": it records the calls from folders of no project`;
+      throw new GateError("conflict", message, {
+        next: "remove the hooks instead: gate global-setup --no-enforce",
+      });
     }
     const project = await this.get(id);
     requireReviewer(caller, "remove the project", "gate project remove");
     if (await project.isUnfinished()) {
       throw new GateError(
         "conflict",
-        `Cannot remove project "${id}": it has unfinished actions; review the held ones and wait until the others finish`,
+        `Cannot remove project "${id}": it has unfinished actions`,
+        { next: "review the held ones (gate pending) and wait until the others finish" },
       );
     }
     await project.recordRemoval(caller);
@@ -267,7 +269,7 @@ export class Projects {
       const connected = others.filter(({ is_connected }) => is_connected);
       if (connected.length > 0) {
         const names = connected.map(({ name }) => name).join(", ");
-        throw cannotMove(id, `${names} use it now; stop gate there (gate daemon stop)`);
+        throw cannotMove(id, `${names} use it now`, "stop gate there (gate daemon stop)");
       }
       return await this.#moveLedger(id, "here", caller);
     });
@@ -306,10 +308,13 @@ export class Projects {
     try {
       await requireQuiet(project);
       if (await project.isUnfinished()) {
-        throw cannotMove(id, "the ledger of this home holds unfinished actions; review them first");
+        throw cannotMove(id, "the ledger of this home holds unfinished actions", REVIEW_FIRST);
       }
       const { problem } = await verifyEvents(shared, { public_key: "", remembered: null });
-      if (problem) throw cannotMove(id, `the one on the server is damaged: ${problem.what}`);
+      if (problem) {
+        const next = "run gate audit verify on a machine that shares it";
+        throw cannotMove(id, `the one on the server is damaged: ${problem.what}`, next);
+      }
       await this.#adoptKeys(id, await listLedgerChanges(shared, id));
       const joining = await project.proveJoin(caller, { url, head: shared.head.hash });
       this.#joining.set(id, joining);
@@ -344,7 +349,7 @@ export class Projects {
     const url = await this.#places.target(id, "here");
     await requireQuiet(project);
     if (await project.isUnfinished({ own: true })) {
-      throw cannotMove(id, "it holds unfinished actions of this machine; review them first");
+      throw cannotMove(id, "it holds unfinished actions of this machine", REVIEW_FIRST);
     }
     await project.recordLeaving(caller, { to: "here", url });
     await this.#places.leave(id, async () => {
@@ -559,6 +564,8 @@ export class Projects {
   }
 }
 
+const REVIEW_FIRST = "review them first (gate pending)";
+
 function cannotMove(id: string, why: string, next?: string): GateError {
   return new GateError("conflict", `Cannot move the ledger of "${id}": ${why}`, { next });
 }
@@ -571,10 +578,10 @@ async function requireQuiet(project: Project): Promise<void> {
     const end =
       "wait until it has finished, or until gate gives it up: a minute after the project's " +
       "commandTimeoutSeconds";
-    throw cannotMove(project.id, `the action ${running} runs; ${end}`);
+    throw cannotMove(project.id, `the action ${running} runs`, end);
   }
   if (project.audit.isExporting) {
-    throw cannotMove(project.id, "an export is being read; wait for its end");
+    throw cannotMove(project.id, "an export is being read", "wait for its end");
   }
 }
 

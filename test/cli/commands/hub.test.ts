@@ -152,7 +152,8 @@ test("a home with keys of its own is put aside by one command and joins", async 
 
   const held = await second.write("notes.md", "one\n");
   const busy = await second.run([...shared, "--fresh-home"], "correct horse battery\n");
-  expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("unfinished actions") });
+  expect(busy).toMatchObject({ code: 1 });
+  expect(busy.stderr).toContain("unfinished actions\n  try: review them first (gate pending)\n");
   await second.good("reject", held.id, "--reason", "no");
   const before = readFileSync(join(second.home, "gate.db"));
   // The terminal remembers the numbers of this home's acceptances; those of the next begin anew.
