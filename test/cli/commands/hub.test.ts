@@ -32,7 +32,7 @@ test("a person moves a ledger to the server of the config, and back", async () =
   const { claim_id } = await send(`/api/actions/${id}/claim`, {});
   const busy = await gated.terminal.run(["hub", "join"]);
   expect(busy).toMatchObject({ code: 1 });
-  expect(busy.stderr).toContain(`the action ${id} runs; wait until it has finished`);
+  expect(busy.stderr).toContain(`the action ${id} runs\n  try: wait until it has finished`);
   const result = { claim_id, exit_code: 0, output: "", truncated: false, duration_ms: 1 };
   await send(`/api/actions/${id}/result`, result);
 
