@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { membersOf } from "./processes.ts";
 
 /** Bounds of all processes of one command together. */
 export interface ProcessLimits {
@@ -20,12 +21,14 @@ export interface Usage {
 const AT_MOST_MS = 1_000;
 
 /**
- * Looks at this process and all below it, as often as it is asked. A look at each process costs about
+ * Looks at this process and all below it, as often as it is asked. With `has_group` it also looks at
+ * those of its group: they lose their parent when that ends, if no namespace holds them. A look at each process costs about
  * a hundred times as much as one at the machine's totals, so a look ends at these if they leave no
  * room for a breach. Reads `/proc`, so it knows only Linux.
  */
 export class UsageWatch {
   readonly #pid: number;
+  readonly #has_group: boolean;
   readonly #limits: ProcessLimits;
   readonly #totals: () => Totals;
   readonly #now: () => number;
@@ -36,9 +39,10 @@ export class UsageWatch {
   constructor(
     pid: number,
     limits: ProcessLimits,
-    { totals = totalsOfMachine, now = () => performance.now() } = {},
+    { totals = totalsOfMachine, now = () => performance.now(), has_group = false } = {},
   ) {
     this.#pid = pid;
+    this.#has_group = has_group;
     this.#limits = limits;
     this.#totals = totals;
     this.#now = now;
@@ -52,7 +56,8 @@ export class UsageWatch {
     const isCalm = !this.#is_near && grown < this.#limits.processes * NEAR &&
       memory_bytes <= this.#limits.memory_bytes && this.#now() - this.#looked_at < AT_MOST_MS;
     if (isCalm) return { breach: null, isNear: false };
-    const usage = usageOf(this.#pid, this.#limits);
+    const group = this.#has_group ? membersOf(this.#pid) : [];
+    const usage = usageOf([this.#pid, ...group], this.#limits);
     this.#tasks = tasks;
     this.#looked_at = this.#now();
     this.#is_near = usage.isNear;
@@ -77,15 +82,16 @@ export function totalsOfMachine(): Totals {
   };
 }
 
-function usageOf(pid: number, { processes, memory_bytes }: ProcessLimits): Usage {
-  const found = [pid];
-  for (const one of found) {
-    found.push(...childrenOf(one));
-    if (found.length > processes) {
+function usageOf(roots: readonly number[], { processes, memory_bytes }: ProcessLimits): Usage {
+  const all = new Set(roots);
+  for (const one of all) {
+    for (const child of childrenOf(one)) all.add(child);
+    if (all.size > processes) {
       return { breach: `It used more than ${processes} processes`, isNear: true };
     }
   }
-  const isNear = found.length > processes * NEAR;
+  const isNear = all.size > processes * NEAR;
+  const found = [...all].map(withMemory);
   // Shared pages count several times, so the exact number is read only when it may matter.
   if (sum(found, residentOf) <= memory_bytes || sum(found, ownMemoryOf) <= memory_bytes) {
     return { breach: null, isNear };
@@ -108,6 +114,16 @@ function childrenOf(pid: number): number[] {
     );
   } catch {
     return []; // it has ended
+  }
+}
+
+/** A thread that can tell the memory of the process: the first one cannot when it has ended. */
+function withMemory(pid: number): number {
+  if (residentOf(pid) > 0) return pid;
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number).find((one) => residentOf(one) > 0) ?? pid;
+  } catch {
+    return pid; // it has ended
   }
 }
 

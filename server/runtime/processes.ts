@@ -19,8 +19,8 @@ export interface ProcessTable {
   command(pid: number): string | null;
   /** The process that listens on this loopback port. */
   listener(port: number): number | null;
-  /** A process of this group that has not ended. */
-  member(group: number): number | null;
+  /** The processes of this group that have not ended. */
+  members(group: number): number[];
 }
 
 /** The identity of a running process; null when no process has this pid. */
@@ -61,8 +61,13 @@ export function memberOf(group: number): ProcessIdentity | null {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return null;
   }
-  const pid = table.member(group);
-  return pid === null ? null : identify(pid);
+  const [pid] = membersOf(group);
+  return pid === undefined ? null : identify(pid);
+}
+
+/** The processes of this group that have not ended. */
+export function membersOf(group: number): number[] {
+  return table.members(group);
 }
 
 /** The command line of a process, or "unknown". */
@@ -97,12 +102,12 @@ const LINUX: ProcessTable = {
     }
     return null;
   },
-  member(group) {
+  members(group) {
     const pids = listNames("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
-    return pids.find((pid) => {
+    return pids.filter((pid) => {
       const fields = statOf(pid);
       return fields !== null && Number(fields[2]) === group && !hasEnded(fields);
-    }) ?? null;
+    });
   },
 };
 
@@ -150,11 +155,11 @@ export const POSIX: ProcessTable = {
     const pid = /^p(\d+)$/m.exec(text ?? "")?.[1];
     return pid ? Number(pid) : null;
   },
-  member(group) {
+  members(group) {
     const lines = runProgram("ps", ["-axo", "pid=,pgid=,stat="])?.split("\n") ?? [];
-    const found = lines.map((line) => line.trim().split(/\s+/))
-      .find(([, of, state]) => Number(of) === group && !state?.startsWith("Z"));
-    return found ? Number(found[0]) : null;
+    return lines.map((line) => line.trim().split(/\s+/))
+      .filter(([, of, state]) => Number(of) === group && !state?.startsWith("Z"))
+      .map(([pid]) => Number(pid));
   },
 };
 
@@ -167,7 +172,7 @@ const WINDOWS: ProcessTable = {
   startTime: (pid) => powershell(`(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`),
   command: (pid) =>
     powershell(`(Get-CimInstance Win32_Process -Filter "ProcessId=${pid}").CommandLine`),
-  member: () => null,
+  members: () => [],
   listener: (port) => readListener(runProgram("netstat", ["-ano", "-p", "TCP"]) ?? "", port),
 };
 

@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { commandEnvironment } from "./command_environment.ts";
 import { OutputBuffer } from "./output_buffer.ts";
 import type { ProcessIdentity } from "./processes.ts";
-import { type ProcessLimits, UsageWatch } from "./process_limits.ts";
+import { UsageWatch } from "./process_limits.ts";
 import { CAN_RUN_PROVED, ProvedJob, type ProvedRun } from "./run_proved.ts";
 import {
   commandShell,
@@ -129,7 +129,7 @@ class Run {
       options.timeout_ms,
       () => this.#stop(`Timed out after ${seconds} s: it was stopped`),
     );
-    if (options.sandbox) this.#watch(options.sandbox.limits);
+    if (options.sandbox) this.#watch(options.sandbox);
     this.#follows = options.streams !== undefined;
     const targets = [options.streams?.output, options.streams?.errors];
     this.#job.output.forEach((opening, at) => void this.#read(opening, buffer, targets[at]));
@@ -162,10 +162,10 @@ class Run {
   }
 
   /** Stops the command when its processes together use too much. */
-  #watch(limits: ProcessLimits): void {
+  #watch({ limits, tells_first }: SandboxStart): void {
     const { pid } = this.#job;
     if (pid === undefined) return;
-    const watch = new UsageWatch(pid, limits);
+    const watch = new UsageWatch(pid, limits, { has_group: !tells_first });
     const look = () => {
       const { breach, isNear } = watch.look();
       if (breach !== null) return this.#stop(`${breach}: it was stopped`, "SIGKILL");

@@ -1,24 +1,40 @@
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { describe, expect, test } from "vitest";
 import { runCommand } from "../../../server/runtime/spawn.ts";
 import { startBehind } from "../../../server/sandbox/bubblewrap.ts";
-import type { SandboxLimits } from "../../../server/sandbox/schema.ts";
+import { startConfined } from "../../../server/sandbox/landlock.ts";
+import type { SandboxLimits, Walls } from "../../../server/sandbox/schema.ts";
+import { CONFINE, LANDLOCK } from "./landlock_stage.ts";
 import { createStage, ENGINE } from "./stage.ts";
+
+/** The number of the call that ends one thread. */
+const EXIT = process.arch === "arm64" ? 93 : 60;
 
 async function runWithin(
   command: string,
   limits: Partial<SandboxLimits>,
-  options: { timeout_ms?: number; max_output_bytes?: number } = {},
+  { engine = ENGINE, ...options }: {
+    timeout_ms?: number;
+    max_output_bytes?: number;
+    engine?: typeof ENGINE;
+  } = {},
 ) {
-  const { walls, root } = createStage();
+  const { walls, root } = createStage({}, undefined, { engine });
   const built = (await walls(command)).walls;
   const result = await runCommand(command, {
     ...{ cwd: root, timeout_ms: 30_000, max_output_bytes: 10_000, ...options },
-    sandbox: startBehind({ ...built, limits: { ...built.limits, ...limits } }, {}),
+    sandbox: start({ ...built, limits: { ...built.limits, ...limits } }),
   });
   return { ...result, root };
+}
+
+function start(walls: Walls) {
+  return walls.engine.name === "landlock"
+    ? startConfined(walls, {}, CONFINE)
+    : startBehind(walls, {});
 }
 
 /** The processes of the machine with this text in their arguments. */
@@ -44,6 +60,19 @@ describe.runIf(ENGINE !== null)("the limits of a command in the sandbox", () => 
   test("memory of many processes together is bounded", async () => {
     const eats = "python3 -c 'x = bytearray(120_000_000); import time; time.sleep(20)'";
     const command = `for i in 1 2 3 4; do ${eats} & done; wait`;
+    const { error } = await runWithin(command, { memory_bytes: 300 * 1024 ** 2 });
+    expect(error).toBe("It used more than 300 MiB of memory: it was stopped");
+  });
+
+  test("memory of a process whose first thread has ended is bounded", async () => {
+    const eats = `import ctypes, threading, time
+def go_on():
+    x = bytearray(120_000_000)
+    time.sleep(20)
+threading.Thread(target=go_on).start()
+time.sleep(0.3)
+ctypes.CDLL(None).syscall(${EXIT}, 0)`;
+    const command = `for i in 1 2 3 4; do python3 -c '${eats}' & done; sleep 20`;
     const { error } = await runWithin(command, { memory_bytes: 300 * 1024 ** 2 });
     expect(error).toBe("It used more than 300 MiB of memory: it was stopped");
   });
@@ -92,3 +121,12 @@ describe.runIf(ENGINE !== null)("the limits of a command in the sandbox", () => 
 });
 
 const TOO_MANY = "It used more than 200 processes: it was stopped";
+
+test.runIf(LANDLOCK !== null)(
+  "under Landlock processes without a parent are bounded too",
+  async () => {
+    const command = "for i in $(seq 60); do (sleep 20 &); done; sleep 20";
+    const { error } = await runWithin(command, { processes: 40 }, { engine: LANDLOCK });
+    expect(error).toBe("It used more than 40 processes: it was stopped");
+  },
+);
