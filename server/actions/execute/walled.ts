@@ -263,8 +263,10 @@ export async function leaveWalls(
   left: ProcessIdentity | null,
 ): Promise<Restored[]> {
   const { lanes } = services.sandboxes;
-  const removed = await endWalls(services, row, { goes_on: left !== null });
-  if (left === null) lanes.end(row.id);
+  // Only a command in the sandbox can have one.
+  const isLeft = left !== null && services.sandboxes.knows(row.id);
+  const removed = await endWalls(services, row, { goes_on: isLeft });
+  if (!isLeft) lanes.end(row.id);
   else {
     lanes.goOn(row.id, left);
     await reportLeft(services, row, left);

@@ -130,3 +130,19 @@ test.runIf(ENGINE !== null)(
     expect(existsSync(join(gate.root, "a/.env"))).toBe(false);
   },
 );
+
+test("a command outside the sandbox keeps nobody waiting with a process that it tells of", async () => {
+  const gate = await createTestGate({ policies: { defaultEffect: "allow" } });
+  const agent = { id: "agent", scope: "agent" } as never;
+  const { action: { id } } = await gate.project.actions.submit(
+    { tool: "run_command", input: { command: "true" }, wait_ms: 0 },
+    agent,
+  );
+  const claim = await gate.project.actions.claim(id, {}, agent);
+  const left = identify(process.pid)!;
+  const report = { exit_code: 0, output: "", truncated: false, duration_ms: 1, left };
+  const { claim_id } = claim!;
+  await gate.project.actions.result(id, { claim_id, ...report }, agent);
+  const { items } = await (await gate.request("GET", "/api/remediation/blocks")).json();
+  expect(items).toEqual([]);
+});

@@ -67,10 +67,10 @@ describe.runIf(ENGINE !== null)("the limits of a command in the sandbox", () => 
   test("memory of a process whose first thread has ended is bounded", async () => {
     const eats = `import ctypes, threading, time
 def go_on():
+    time.sleep(0.5)
     x = bytearray(120_000_000)
     time.sleep(20)
 threading.Thread(target=go_on).start()
-time.sleep(0.3)
 ctypes.CDLL(None).syscall(${EXIT}, 0)`;
     const command = `for i in 1 2 3 4; do python3 -c '${eats}' & done; sleep 20`;
     const { error } = await runWithin(command, { memory_bytes: 300 * 1024 ** 2 });
