@@ -341,8 +341,12 @@ function targetOf({ tool, path, changes }: ActionDetail): string | null {
 }
 
 /** Whether a call of a host's own tool is approved, and its host has not been told. */
-export function waitsForHost({ status, execution, files, taken_from }: ActionDetail): boolean {
-  return files !== null && taken_from === null && status === "approved" && execution === "none";
+export function waitsForHost(action: ActionDetail): boolean {
+  return isOfHost(action) && action.status === "approved" && action.execution === "none";
+}
+
+function isOfHost({ files, taken_from }: ActionDetail): boolean {
+  return files !== null && taken_from === null;
 }
 
 /** Whether a command is approved but not run yet: the agent's process runs it. */
@@ -360,10 +364,13 @@ function reversibilityOf({ reversible, reversibility }: ActionDetail): string {
 }
 
 const RUNS_LATER = ", not run yet: the agent runs it when it asks for the result";
+const RUNS_AT_HOST = ": its host runs it and reports the end; without a report gate gives it up a " +
+  "minute after commandTimeoutSeconds";
 const RUNS_AGAIN = ", not run: it goes through when the agent makes exactly the same call again";
 
 function laterOf(action: ActionDetail): string {
   if (waitsForHost(action)) return RUNS_AGAIN;
+  if (action.execution === "running" && isOfHost(action)) return RUNS_AT_HOST;
   return waitsForAgent(action) ? RUNS_LATER : "";
 }
 

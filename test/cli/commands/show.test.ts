@@ -273,6 +273,13 @@ test("show prints the files of a host tool, or its input if the result is unknow
   expect(unknown.stdout).not.toContain("── changes");
 });
 
+test("show says who runs a command of a host that has not reported", async () => {
+  const listed = await gated.good("show", await use("claude-code", "Bash", { command: "ls" }));
+  expect(listed.stdout).toMatch(
+    /^status +allowed, running: its host runs it and reports the end; without a report gate gives it/m,
+  );
+});
+
 async function use(host: string, tool_name: string, tool_input: unknown): Promise<string> {
   const at = { session_id: "s", cwd: gated.folder, hook_event_name: "PreToolUse" };
   const hook = JSON.stringify({ ...at, tool_name, tool_input });
