@@ -60,13 +60,14 @@ export class Configs implements ProjectConfigs {
 
   /**
    * How many days contents are kept; null for ever. A person must have accepted a number, and the file
-   * must still name one; the larger one holds.
+   * must still name one; the larger one holds. `waiting` is a number that nobody has accepted.
    */
-  async retentionDays(): Promise<number | null> {
+  async retentionDays(): Promise<{ days: number | null; waiting: number | null }> {
     const accepted = (await this.acceptedMachine())?.retention?.days;
     const written = this.readMachine().loaded.value?.retention?.days;
-    if (accepted === undefined || written === undefined) return null;
-    return Math.max(accepted, written);
+    if (written === undefined) return { days: null, waiting: null };
+    if (accepted === undefined) return { days: null, waiting: written };
+    return { days: Math.max(accepted, written), waiting: null };
   }
 
   /** A text that changes with everything accepted and with the machine's config file. */

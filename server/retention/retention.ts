@@ -27,8 +27,11 @@ interface RetentionServices {
   ledger: Ledger;
   environment: Environment;
   contents: KnownContents;
-  /** How many days contents are kept, as a person accepted it; null for ever. */
-  days: () => Promise<number | null>;
+  /**
+   * How many days contents are kept, as a person accepted it; null for ever. `waiting` is a number that
+   * nobody has accepted.
+   */
+  days: () => Promise<{ days: number | null; waiting: number | null }>;
 }
 
 /** Drops the contents of old, settled actions of one project. Its records and its log stay. */
@@ -41,7 +44,8 @@ export class Retention {
   }
 
   async view(): Promise<RetentionView> {
-    return { project_id: this.#services.ledger.project_id, days: await this.#services.days() };
+    const { days } = await this.#services.days();
+    return { project_id: this.#services.ledger.project_id, days };
   }
 
   /**
@@ -53,7 +57,14 @@ export class Retention {
     if (asked !== undefined && !dry_run) {
       throw refused('"days" is only for a dry run', "set retention.days in the global config");
     }
-    const days = asked ?? await this.#services.days();
+    const { days: accepted, waiting } = await this.#services.days();
+    const days = asked ?? accepted;
+    if (days === null && waiting !== null) {
+      throw refused(
+        `a person must accept the ${waiting} days of config.json`,
+        "gate config accept",
+      );
+    }
     if (days === null) {
       const next = "set retention.days in the global config, and accept it (gate config accept)";
       throw refused("no retention is in force, so contents are kept for ever", next);

@@ -185,6 +185,13 @@ test("only an accepted retention drops anything, and a longer one holds at once"
   }
   await setRetention(gate, { days: 30 }, false);
   expect(await days()).toBeNull();
+  expect(await gc()).toMatchObject({
+    status: 409,
+    body: {
+      summary: "Cannot drop old contents: a person must accept the 30 days of config.json",
+      next: "gate config accept",
+    },
+  });
   await setRetention(gate, { days: 30 });
   expect(await days()).toBe(30);
   await setRetention(gate, { days: 300 }, false);
