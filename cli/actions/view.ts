@@ -364,7 +364,8 @@ function reversibilityOf({ reversible, reversibility }: ActionDetail): string {
 }
 
 const RUNS_LATER = ", not run yet: the agent runs it when it asks for the result";
-const RUNS_AT_HOST = ": its host runs it and reports the end; without a report gate gives it up a " +
+const RUNS_AT_HOST =
+  ": its host runs it and reports the end; without a report gate gives it up a " +
   "minute after commandTimeoutSeconds";
 const RUNS_AGAIN = ", not run: it goes through when the agent makes exactly the same call again";
 

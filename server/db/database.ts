@@ -324,11 +324,30 @@ function closedError(path: string): GateError {
 function codeOf(error: unknown): string {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === "" && CANNOT_OPEN.test(String(message))) return "SQLITE_CANTOPEN";
+  const number = NUMBERED.exec(String(code))?.[1];
+  // The low byte of an extended code is the primary one.
+  if (number !== undefined) return PRIMARY[Number(number) & 0xff] ?? String(code);
   return typeof code === "string" ? /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code : "";
 }
 
 /** libSQL gives the error of opening a file no code, but its text ends with SQLite's number. */
 const CANNOT_OPEN = /^ConnectionFailed\(.*: 14"?\)/s;
+
+/** libSQL names some extended codes only by their number. */
+const NUMBERED = /^UNKNOWN_SQLITE_ERROR_(\d+)$/;
+
+const PRIMARY: Record<number, string> = {
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  15: "SQLITE_PROTOCOL",
+  19: "SQLITE_CONSTRAINT",
+  26: "SQLITE_NOTADB",
+};
 
 /** True when the error says that the file itself is broken. */
 export function isDamage(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Connection } from "../../../server/db/connection.ts";
-import { Database } from "../../../server/db/database.ts";
+import { Database, explain } from "../../../server/db/database.ts";
 import { startChild } from "../../child.ts";
 
 function place(name = "a.db"): string {
@@ -193,7 +193,10 @@ test("a postponed batch that another program made impossible is reported by all 
   const other = await openAt(database.path);
   await postpone(database, 1);
   await other.batch([insert(1)]);
-  const changed = { code: "unavailable", message: expect.stringContaining("restart gate") };
+  const changed = {
+    code: "unavailable",
+    message: expect.stringContaining("run gate daemon restart, which reads"),
+  };
   await expect(count(database)).rejects.toMatchObject(changed);
   await expect(database.batch([insert(2)])).rejects.toMatchObject(changed);
   await database.close();
@@ -291,4 +294,17 @@ test("a held batch whose transaction was rolled back is committed when the datab
   await expect(database.batch([insert(1)])).rejects.toThrow("UNIQUE");
   await database.close();
   expect(await count(await openAt(database.path))).toBe(1);
+});
+
+test.each([
+  [1544, "it is read-only; make it and its folder writable and try again"],
+  [8714, "the disk reports an error; check it and try again"],
+  [779, "it is damaged; run gate daemon restart, which moves it aside and creates a new one"],
+  [13, "the disk is full; free some space and try again"],
+])("an extended code that libSQL names only by its number, %i, is explained", (number, text) => {
+  const error = Object.assign(new Error("x"), { code: `UNKNOWN_SQLITE_ERROR_${number}` });
+  expect(explain(error, "/data/ledger.db")).toMatchObject({
+    code: "unavailable",
+    message: `Cannot use "/data/ledger.db": ${text}`,
+  });
 });
