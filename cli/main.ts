@@ -4,11 +4,12 @@ import type { Io, Signal } from "./io.ts";
 /** The global object: importing `node:process` makes the start slower. */
 const { process } = globalThis;
 
+/** Neither node:path nor a pattern, which would slow down every start. */
+const IS_TOOL = process.argv0.split("/").pop()!.split("\\").pop()!.startsWith("scenario-tool");
+
 /** Passes arguments, environment and streams to the program; `--version` loads nothing else. */
 async function main(argv: string[]): Promise<void> {
-  // A pattern instead of node:path, which would slow down every start.
-  const isTool = /(?:^|[\\/])scenario-tool[^\\/]*$/.test(process.argv0);
-  const called = isTool ? "scenario-tool" : "gate";
+  const called = IS_TOOL ? "scenario-tool" : "gate";
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
     const { print } = await import("../server/runtime/print.ts");
     return await print(`${called} ${VERSION}\n`).catch(cannotPrint);
@@ -27,11 +28,12 @@ async function main(argv: string[]): Promise<void> {
     return process.exit(0);
   }
   if (argv.length === 2 && argv[0] === "hook" && !argv[1]!.startsWith("-")) {
-    // A host waits for this before each tool call, so only what it needs is loaded.
-    const { beginEarly } = await import("./daemon/early.ts");
-    const early = beginEarly(process.env, "agent");
+    // A host waits for this before each tool call, so the daemon is asked before more is loaded.
+    const { beginHook } = await import("./hook/begin.ts");
+    const begun = beginHook(argv[1]!, process.env);
+    await begun?.loadMore;
     const { runHook } = await import("./hook/run.ts");
-    const io = { env: { ...process.env }, cwd: workingFolder(), pid: process.pid, early };
+    const io = { env: { ...process.env }, cwd: workingFolder(), pid: process.pid, begun };
     return process.exit(await runHook(argv[1]!, io));
   }
   if (argv.length === 3 && argv[0] === "hook" && argv[1] === "run") {
@@ -98,8 +100,7 @@ function workingFolder(): string {
 }
 
 /** The scenario tool exits with 3: its exit code 1 means that a scenario failed. */
-const FAULT =
-  /(?:^|[\\/])scenario-tool[^\\/]*$/.test(process.argv0) || process.argv[2] === "scenario" ? 3 : 1;
+const FAULT = IS_TOOL || process.argv[2] === "scenario" ? 3 : 1;
 
 /** An uncaught error ends the process with a message and no stack trace. */
 function hearFaults(): Io["onFault"] {

@@ -23,6 +23,8 @@ export function beginEarly(
 ): Early | null {
   const home = env.GATE_HOME || (env.HOME ? `${env.HOME}/.gate` : "");
   const socket = IS_QUICK && home.startsWith("/") ? socketIn(home) : null;
-  const wire = socket === null ? null : dial(socket);
-  return wire && { socket: wire.path, wire, token: readTokenQuickly(tokensIn(home), scope) };
+  if (socket === null) return null;
+  const token = readTokenQuickly(tokensIn(home), scope); // first, because threads read it
+  const wire = dial(socket);
+  return wire && { socket, wire, token };
 }

@@ -1,16 +1,16 @@
 import { GO_ON, type HostHooks } from "../../server/hosts/host.ts";
-import { hooksOf, projectDirIn } from "../../server/hosts/hosts.ts";
-import { ask, NobodyError, SilentError, type WireAnswer } from "../../server/runtime/wire.ts";
-import type { Early } from "../daemon/early.ts";
+import { hooksOf } from "../../server/hosts/hosts.ts";
+import { SilentError, type WireAnswer } from "../../server/runtime/wire.ts";
 import type { Io } from "../io.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { askRunning, type HookRequest, hookRequest } from "./request.ts";
 
 /** The outside world of a hook. Nothing here takes time to create. */
 export interface HookIo extends Pick<Io, "env" | "cwd" | "pid"> {
   /** Reads the whole standard input. */
   input: () => Promise<string>;
-  /** The connection that the start of the program opened, for the first request. */
-  early?: Early | null;
+  /** The answer to the first request, if the start of the program sent it (`begin.ts`). */
+  first?: Promise<WireAnswer | null> | null;
   deadlines: Deadlines;
 }
 
@@ -55,10 +55,10 @@ async function askUntil(
   asking: Asking,
 ): Promise<string> {
   const { slice, margin } = asking.io.deadlines;
-  for (let lost = 0, { early = null } = asking.io;; early = null) {
+  for (let lost = 0, { first = null } = asking.io;; first = null) {
     const left = asking.until - Date.now();
     const wait_ms = Math.max(0, Math.min(slice, left - margin));
-    const answer = await askOnce(host, body, { ...asking, wait_ms, early }).catch((error) => error);
+    const answer = await askOnce(host, body, { ...asking, wait_ms, first }).catch((error) => error);
     if (answer instanceof Error) {
       // A daemon may restart while its hooks wait; one that stays away is a refusal.
       const isSilent = answer instanceof SilentError;
@@ -79,27 +79,20 @@ const PAUSE_MS = 100;
 async function askOnce(
   host: string,
   body: string,
-  { io, until, start, wait_ms, early }: Asking & { wait_ms: number; early: Early | null },
+  { io, until, start, wait_ms, first }: Asking & { wait_ms: number; first: HookIo["first"] },
 ): Promise<WireAnswer> {
-  const { socket, found } = early
-    ? { socket: early.socket, found: await early.token }
-    : (await import("../daemon/socket_and_token.ts")).findSocketAndToken(io, "agent");
-  const dir = projectDirIn(io.env);
-  const where = dir ? `&project_dir=${encodeURIComponent(dir)}` : "";
-  const target = `/api/hooks/${host}?wait_ms=${wait_ms}${where}`;
   const timeout_ms = Math.min(wait_ms + io.deadlines.answer, Math.max(1, until - Date.now()));
-  if (socket !== null && "token" in found) {
-    try {
-      const { token } = found;
-      const request = { socket, method: "POST" as const, target, token, body, timeout_ms };
-      return await ask(request, early?.wire);
-    } catch (error) {
-      if (!(error instanceof NobodyError)) throw error;
-    }
-  }
+  const request = hookRequest(host, body, { env: io.env, wait_ms, timeout_ms });
+  const answer = await (first ?? askAgain(request, io));
+  if (answer !== null) return answer;
   if (!start) throw new Error("the daemon does not run");
   const { askStarting } = await import("./start.ts");
-  return await askStarting({ target, body, timeout_ms }, io);
+  return await askStarting(request, io);
+}
+
+async function askAgain(request: HookRequest, io: HookIo): Promise<WireAnswer | null> {
+  const { findSocketAndToken } = await import("../daemon/socket_and_token.ts");
+  return await askRunning(request, findSocketAndToken(io, "agent"));
 }
 
 function outputOf({ status, body }: WireAnswer): Record<string, unknown> {

@@ -1,8 +1,8 @@
 import { hooksOf } from "../../server/hosts/hosts.ts";
 import { print } from "../../server/runtime/print.ts";
-import type { Early } from "../daemon/early.ts";
 import type { Io } from "../io.ts";
 import { answerHook } from "./answer.ts";
+import type { BegunHook } from "./begin.ts";
 import { DEADLINES } from "./deadlines.ts";
 import { readInput } from "./input.ts";
 
@@ -13,18 +13,22 @@ const USAGE = 64;
 /** Answers one hook. Returns the exit code. */
 export async function runHook(
   host: string,
-  io: Pick<Io, "env" | "cwd" | "pid"> & { early: Early | null },
+  { begun, ...io }: Pick<Io, "env" | "cwd" | "pid"> & { begun: BegunHook | null },
 ): Promise<number> {
+  const input = begun ? () => begun.input : readInput;
   if (!hooksOf(host)) {
     console.error(
       `gate: Cannot answer the hook: gate has no hooks for "${
         plain(host)
       }"\n  try: gate hook --help`,
     );
-    return await isCalledByHost() ? BLOCKED : USAGE;
+    return await isCalledByHost(input) ? BLOCKED : USAGE;
   }
   try {
-    const answer = await answerHook(host, { ...io, input: readInput, deadlines: DEADLINES });
+    const answer = await answerHook(host, {
+      ...{ ...io, input, deadlines: DEADLINES },
+      first: begun?.answer ?? null,
+    });
     // A host goes on after exit code 0 without an answer, so a lost answer must block.
     await print(`${answer}\n`);
     return 0;
@@ -45,7 +49,7 @@ function plain(text: string): string {
 }
 
 /** Whether a program waits for an answer; a newer gate may have set up a host that this one lacks. */
-async function isCalledByHost(): Promise<boolean> {
+async function isCalledByHost(input: () => Promise<string>): Promise<boolean> {
   const { isatty } = await import("node:tty");
-  return !isatty(0) && await readInput().catch(() => "unreadable") !== "";
+  return !isatty(0) && await input().catch(() => "unreadable") !== "";
 }

@@ -28,7 +28,6 @@ export const CLAUDE_CODE: AgentHost = {
   name: "Claude Code",
   program: "claude",
   client_names: ["claude-code"],
-  project_dir_variable: "CLAUDE_PROJECT_DIR",
   mcp: {
     format: "json",
     key: "mcpServers",

@@ -13,8 +13,6 @@ export interface AgentHost {
   program: string | null;
   /** The names that it gives itself as an MCP client, in lower case. */
   client_names: readonly string[];
-  /** The environment variable that holds the folder of its session. */
-  project_dir_variable?: string;
   /** Reads the folders that it works in from the `_meta` of a tool call. */
   workspaces?: (meta: Record<string, unknown>) => string[];
   mcp: McpSettings;

@@ -46,13 +46,3 @@ export function hostOfClient(name: string): string | null {
   const known = name.toLowerCase();
   return HOSTS.find(({ client_names }) => client_names.includes(known))?.id ?? null;
 }
-
-const PROJECT_DIR_VARIABLES = new Set(
-  HOSTS.flatMap(({ project_dir_variable }) => project_dir_variable ?? []),
-);
-
-/** The folder of the session that a host passed in the environment. */
-export function projectDirIn(env: Record<string, string | undefined>): string | undefined {
-  for (const name of PROJECT_DIR_VARIABLES) if (env[name]) return env[name];
-  return undefined;
-}

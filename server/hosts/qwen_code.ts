@@ -12,7 +12,6 @@ export const QWEN_CODE: AgentHost = {
   program: "qwen",
   // It appends the name of the server.
   client_names: ["qwen-cli-mcp-client-gate"],
-  project_dir_variable: "CLAUDE_PROJECT_DIR",
   mcp: {
     format: "json-with-comments",
     key: "mcpServers",

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { ProblemError } from "../client.ts";
 import { MACHINE_ID } from "../constants.ts";
-import { projectDirIn } from "../hosts/hosts.ts";
+import { projectDirIn } from "../hosts/project_dir.ts";
 import {
   type Detected,
   detectProject,

@@ -52,12 +52,18 @@ export const IS_QUICK = "Bun" in globalThis && process.getuid !== undefined;
 /** The token of a scope, unless other users could read its file. */
 export async function readTokenQuickly(folder: string, scope: string): Promise<TokenFile> {
   const file = Bun.file(`${folder}/${scope}`);
-  const looking = file.stat().catch(() => null); // runs while the folder is read
+  // Threads do both while the caller connects and the folder is read.
+  const looking = file.stat().catch(() => null);
+  const reading = file.text().catch(() => null);
+  await null;
   try {
     const isThere = isPlain(folder, scope);
     const stats = await looking;
     if (!isThere || stats === null) return MISSING;
-    return problemOf(stats, process.getuid!()) ?? parseToken(await file.text());
+    const problem = problemOf(stats, process.getuid!());
+    if (problem) return problem;
+    const text = await reading;
+    return text === null ? MISSING : parseToken(text);
   } catch {
     return MISSING;
   }

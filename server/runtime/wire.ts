@@ -38,6 +38,8 @@ export class NobodyError extends Error {
 const LONGEST_SOCKET = 100;
 /** The daemon never sends a longer answer. */
 const MAX_ANSWER = 4 * 1024 * 1024;
+/** In longer answers without the end of a head, nothing looks for it until they end. */
+const LONGEST_HEAD = 64 * 1024;
 /** The daemon closes a connection with this status when it stayed open without a request. */
 const TOO_LATE = 408;
 const NOBODY = new Set(["ENOENT", "ECONNREFUSED"]);
@@ -78,9 +80,13 @@ export async function ask(
 /** One connection to a unix socket for one request. */
 class Wire {
   readonly path: string;
+  /** Settles once the daemon has accepted the connection, or nobody listens. */
+  readonly opened: Promise<unknown>;
   readonly #socket: Promise<UnixSocket>;
   readonly #pieces: Uint8Array[] = [];
   #length = 0;
+  /** The length of the whole answer; null until its head is here. */
+  #whole: number | null = null;
   #unsent: Uint8Array = new Uint8Array();
   /** Null while it is open. */
   #ended: { error: Error | null } | null = null;
@@ -98,7 +104,7 @@ class Wire {
         error: (_socket, error) => this.#end(error),
       },
     });
-    this.#socket.catch(() => {});
+    this.opened = this.#socket.catch(() => {});
   }
 
   /** True while it is open and has received nothing. */
@@ -127,8 +133,13 @@ class Wire {
 
   #take(piece: Uint8Array): void {
     this.#length += piece.length;
-    if (this.#length > MAX_ANSWER) this.#end(new Error("the daemon's answer is too long"));
-    else this.#pieces.push(piece.slice()); // Bun reuses its buffer
+    if (this.#length > MAX_ANSWER) return this.#end(new Error("the daemon's answer is too long"));
+    this.#pieces.push(piece.slice()); // Bun reuses its buffer
+    this.#whole ??= this.#length > LONGEST_HEAD
+      ? Infinity
+      : announcedLength(Buffer.concat(this.#pieces));
+    // The daemon closes later than it answers: it may wait for a processor until then.
+    if (this.#whole !== null && this.#length >= this.#whole) this.#end(null);
   }
 
   #end(error: Error | null): void {
@@ -139,8 +150,6 @@ class Wire {
 
 /** The request in HTTP/1.1; the daemon closes the connection after its answer. */
 function requestBytes({ method, target, token, body }: WireRequest): Uint8Array {
-  const bytes = new TextEncoder();
-  const content = bytes.encode(body ?? "");
   const lines = [
     `${method} ${target} HTTP/1.1`,
     "Host: localhost",
@@ -148,9 +157,18 @@ function requestBytes({ method, target, token, body }: WireRequest): Uint8Array 
     "Connection: close",
   ];
   if (body !== undefined) {
-    lines.push("Content-Type: application/json", `Content-Length: ${content.length}`);
+    lines.push("Content-Type: application/json", `Content-Length: ${Buffer.byteLength(body)}`);
   }
-  return Buffer.concat([bytes.encode(`${lines.join("\r\n")}\r\n\r\n`), content]);
+  return new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n${body ?? ""}`);
+}
+
+/** The length of an answer from its first bytes: null without its head, infinite if only its end tells. */
+function announcedLength(bytes: Buffer): number | null {
+  const end = bytes.indexOf("\r\n\r\n");
+  if (end < 0) return null;
+  const head = bytes.subarray(0, end + 2).toString("latin1");
+  const body = /\r\ncontent-length: *(\d+) *\r\n/i.exec(head)?.[1];
+  return body === undefined ? Infinity : end + 4 + Number(body);
 }
 
 /** The answer in all bytes of a connection. @throws Error when it is no HTTP, or was cut off */
