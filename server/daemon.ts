@@ -76,6 +76,7 @@ export class Daemon {
   readonly log: Environment["log"];
   readonly bus: Bus;
   readonly stream: Stream;
+  readonly guarding: Guarding;
   readonly homes: Homes;
   readonly viewed: ViewedFiles;
   readonly host_shells: HostShells;
@@ -100,7 +101,10 @@ export class Daemon {
     environment: Environment,
     port: number,
     parts:
-      & Pick<Daemon, "stream" | "bus" | "proofs" | "projects" | "configs" | "team" | "routes">
+      & Pick<
+        Daemon,
+        "stream" | "bus" | "guarding" | "proofs" | "projects" | "configs" | "team" | "routes"
+      >
       & {
         owner: OwnerLock;
         registry: Registry;
@@ -116,6 +120,7 @@ export class Daemon {
     this.log = environment.log;
     this.bus = parts.bus;
     this.stream = parts.stream;
+    this.guarding = parts.guarding;
     this.host_shells = new HostShells({ home: environment.home, port });
     this.homes = new Homes(parts.registry.database, environment.now);
     this.viewed = new ViewedFiles(parts.registry.database, environment.now);
@@ -221,7 +226,19 @@ export class Daemon {
       const projects = new Projects(registry, shared, only);
       await projects.wake();
       const daemon = new Daemon(environment, port, {
-        ...{ owner, registry, stream, bus, proofs, projects, configs, team, routes, journal },
+        ...{
+          owner,
+          registry,
+          stream,
+          bus,
+          guarding,
+          proofs,
+          projects,
+          configs,
+          team,
+          routes,
+          journal,
+        },
         machine: options.machine,
         notifying: options.notifying,
       });

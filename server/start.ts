@@ -56,15 +56,20 @@ export async function startGate(options: StartOptions): Promise<Gate> {
   if (options.auth === "none") refuseOpenGate(environment.home, port);
   openHome(environment.home);
   const guard = createLatch<Guard>();
+  let daemon: Daemon | null = null;
   const listening = await serve({
     port,
     socket_path: socketPath(environment.home),
     handler: async (request) => await (await guard.opened)(request),
+    // A hook connects first and reads its input then.
+    connected: () => daemon?.guarding.lookAhead(),
     refuse: (error) => secure(problemResponse(error), "/api"),
     timeouts: options.timeouts,
   });
   try {
-    return await openGate(options, listening, guard.open);
+    const gate = await openGate(options, listening, guard.open);
+    daemon = gate.daemon;
+    return gate;
   } catch (error) {
     guard.fail(error);
     await listening.close(0);

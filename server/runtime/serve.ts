@@ -41,6 +41,8 @@ export interface ServeOptions {
   socket_path: string | null;
   /** Answers each request; when it throws, the connection is closed. */
   handler: (request: RawRequest) => Promise<Response>;
+  /** Called when a client connects to the unix socket, before its request is here. */
+  connected?: () => void;
   /** The answer to bytes that are no valid request. */
   refuse: (error: GateError) => Response;
   timeouts?: Partial<Timeouts>;
@@ -121,7 +123,8 @@ async function openDoors(serving: Serving, servers: NodeServer[]): Promise<numbe
   // A browser tries ::1 first for "localhost", so no other program may listen there.
   await open(() => port, (server) => listenOnPort(server, port, "::1")).catch(ignoreNoIpv6);
   if (serving.socket_path) {
-    await open(() => null, (server) => listenOnSocket(server, serving.socket_path!));
+    const server = await open(() => null, (one) => listenOnSocket(one, serving.socket_path!));
+    server.on("connection", () => serving.connected?.());
   }
   return port;
 }

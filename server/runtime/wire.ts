@@ -38,7 +38,7 @@ export class NobodyError extends Error {
 const LONGEST_SOCKET = 100;
 /** The daemon never sends a longer answer. */
 const MAX_ANSWER = 4 * 1024 * 1024;
-/** In longer answers without the end of a head, nothing looks for it until they end. */
+/** The head is within these bytes of an answer, or is looked for only at its end. */
 const LONGEST_HEAD = 64 * 1024;
 /** The daemon closes a connection with this status when it stayed open without a request. */
 const TOO_LATE = 408;
@@ -85,8 +85,7 @@ class Wire {
   readonly #socket: Promise<UnixSocket>;
   readonly #pieces: Uint8Array[] = [];
   #length = 0;
-  /** The length of the whole answer; null until its head is here. */
-  #whole: number | null = null;
+  #head: Head | null = null;
   #unsent: Uint8Array = new Uint8Array();
   /** Null while it is open. */
   #ended: { error: Error | null } | null = null;
@@ -121,7 +120,11 @@ class Wire {
     clearTimeout(timer);
     this.#socket.then((socket) => socket.terminate(), () => {});
     if (this.#ended?.error) throw this.#ended.error;
-    return parseAnswer(Buffer.concat(this.#pieces));
+    const bytes = Buffer.concat(this.#pieces);
+    const head = this.#head ?? parseHead(bytes);
+    if (!head || !Number.isInteger(head.status)) throw new Error("the daemon's answer is not HTTP");
+    const { status, headers, body_at } = head;
+    return { status, headers, body: bodyOf(bytes.subarray(body_at), headers).toString("utf8") };
   }
 
   /** Writes as much as the socket takes now; `drain` sends the rest. */
@@ -135,11 +138,9 @@ class Wire {
     this.#length += piece.length;
     if (this.#length > MAX_ANSWER) return this.#end(new Error("the daemon's answer is too long"));
     this.#pieces.push(piece.slice()); // Bun reuses its buffer
-    this.#whole ??= this.#length > LONGEST_HEAD
-      ? Infinity
-      : announcedLength(Buffer.concat(this.#pieces));
+    if (this.#length <= LONGEST_HEAD) this.#head ??= parseHead(Buffer.concat(this.#pieces));
     // The daemon closes later than it answers: it may wait for a processor until then.
-    if (this.#whole !== null && this.#length >= this.#whole) this.#end(null);
+    if (this.#head && this.#length >= this.#head.length) this.#end(null);
   }
 
   #end(error: Error | null): void {
@@ -162,28 +163,29 @@ function requestBytes({ method, target, token, body }: WireRequest): Uint8Array 
   return new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n${body ?? ""}`);
 }
 
-/** The length of an answer from its first bytes: null without its head, infinite if only its end tells. */
-function announcedLength(bytes: Buffer): number | null {
-  const end = bytes.indexOf("\r\n\r\n");
-  if (end < 0) return null;
-  const head = bytes.subarray(0, end + 2).toString("latin1");
-  const body = /\r\ncontent-length: *(\d+) *\r\n/i.exec(head)?.[1];
-  return body === undefined ? Infinity : end + 4 + Number(body);
+interface Head {
+  /** No integer if the answer is not HTTP. */
+  status: number;
+  headers: Map<string, string>;
+  /** Where the body begins. */
+  body_at: number;
+  /** Where the answer ends; infinite if only the end of the connection tells. */
+  length: number;
 }
 
-/** The answer in all bytes of a connection. @throws Error when it is no HTTP, or was cut off */
-function parseAnswer(bytes: Buffer): WireAnswer {
+/** The head in the first bytes of an answer; null if it is not complete. */
+function parseHead(bytes: Buffer): Head | null {
   const end = bytes.indexOf("\r\n\r\n");
-  const head = bytes.subarray(0, Math.max(end, 0)).toString("latin1");
-  const [first = "", ...lines] = head.split("\r\n");
+  if (end < 0) return null;
+  const [first = "", ...lines] = bytes.subarray(0, end).toString("latin1").split("\r\n");
   const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first)?.[1]);
-  if (end < 0 || !Number.isInteger(status)) throw new Error("the daemon's answer is not HTTP");
   const headers = new Map(lines.map((line) => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
   }));
-  const rest = bytes.subarray(end + 4);
-  return { status, headers, body: bodyOf(rest, headers).toString("utf8") };
+  const announced = headers.has("transfer-encoding") ? undefined : headers.get("content-length");
+  const length = end + 4 + Number(announced ?? Infinity);
+  return { status, headers, body_at: end + 4, length };
 }
 
 function bodyOf(rest: Buffer, headers: Map<string, string>): Buffer {

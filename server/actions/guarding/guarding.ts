@@ -91,6 +91,12 @@ const MAX_STRANGERS = 100;
 const FRESH_MS = 20;
 
 /**
+ * A comparison at the connection of a client serves its contact within this time. A command that runs
+ * could as well change a file right after a comparison at the contact.
+ */
+const AHEAD_MS = 10;
+
+/**
  * Compares the guarded files of the machine before and after the commands of agents, and undoes what
  * nobody allowed. Changes while no command runs are a person's: they become the new state.
  */
@@ -102,6 +108,8 @@ export class Guarding {
   readonly #accepted = new Set<string>();
   /** The time of the comparison at the last contact of an agent. */
   #looked = -Infinity;
+  /** The comparison at the newest connection, until a contact takes it. */
+  #ahead: { at: number; reported: Promise<void> } | null = null;
 
   constructor(environment: Environment, user_home = homedir()) {
     this.#environment = environment;
@@ -162,10 +170,26 @@ export class Guarding {
     if (window && --window.holders === 0) await this.close(action_id);
   }
 
-  /** Compares now, while actions run. */
+  /** Compares at the contact of an agent, while actions run. */
   async look(): Promise<void> {
+    const ahead = this.#ahead;
+    this.#ahead = null;
+    if (ahead && performance.now() - ahead.at <= AHEAD_MS) return await ahead.reported;
+    await this.#compare();
+  }
+
+  /** Compares while a client that has just connected still prepares its request. */
+  lookAhead(): void {
+    if (!this.isWatching) return;
+    const ahead = { at: performance.now(), reported: this.#compare() };
+    ahead.reported.catch(() => {}); // the contact reports it
+    this.#ahead = ahead;
+  }
+
+  async #compare(): Promise<void> {
+    const at = performance.now();
     this.#check();
-    this.#looked = performance.now();
+    this.#looked = at;
     await this.#report();
   }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { hooksOf, hostOfClient, HOSTS, projectDirIn } from "../../../server/hosts/hosts.ts";
+import { hooksOf, hostOfClient, HOSTS } from "../../../server/hosts/hosts.ts";
+import { projectDirIn } from "../../../server/hosts/project_dir.ts";
 
 test.each([
   ["claude-code", "claude-code"],
