@@ -34,6 +34,8 @@ export function parseToken(text: string): TokenFile {
 interface BunFile {
   stat(): Promise<TokenStats>;
   text(): Promise<string>;
+  bytes(): Promise<Uint8Array>;
+  slice(from: number, to: number): BunFile;
   stream(): AsyncIterable<Uint8Array>;
 }
 type BunGlob = new (pattern: string) => {
@@ -79,15 +81,15 @@ function isPlain(folder: string, name: string): boolean {
   return [...new Bun.Glob(pattern).scanSync(options)].length === 1;
 }
 
-/** The standard input to its end. Bytes beyond `most` are counted but not kept. */
+/** The standard input to its end. Of an input with more than `most` bytes only the length counts. */
 export async function readInputQuickly(
   most: number,
 ): Promise<{ pieces: Uint8Array[]; length: number }> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of Bun.stdin.stream()) {
-    length += piece.length;
-    if (length <= most) pieces.push(piece);
-  }
-  return { pieces, length };
+  // A stream takes longer to create than the input to read.
+  const bytes = await Bun.stdin.slice(0, most + 1).bytes();
+  let { length } = bytes;
+  if (length <= most) return { pieces: [bytes], length };
+  // Reading goes on, because a host that still writes must not fail.
+  for await (const piece of Bun.stdin.stream()) length += piece.length;
+  return { pieces: [], length };
 }

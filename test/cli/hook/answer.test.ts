@@ -34,6 +34,27 @@ test("the hook reads a chunked response", async () => {
   expect(await hook()).toBe("{}");
 });
 
+test("the hook does not wait until the daemon closes the connection", async () => {
+  await stage.daemon((_request, _nth, socket) => {
+    socket.write(http("{}"));
+    return null;
+  });
+  expect(await hook()).toBe("{}");
+});
+
+test("a first answer that was asked for earlier is judged like any other", async () => {
+  await stage.daemon(() => http("{}"));
+  const first = (body: string) =>
+    Promise.resolve({ status: 200, headers: new Map<string, string>(), body });
+  const asked = (body: string) => stage.hook("claude-code", CALL, { first: first(body) });
+  expect(await asked("{}")).toBe("{}");
+  expect(await reasonOf(asked('{"decision":"approve"}'))).toMatch(/cannot be understood/);
+  expect(stage.requests).toEqual([]);
+  const lost = Promise.reject(new Error("lost"));
+  expect(await stage.hook("claude-code", CALL, { first: lost })).toBe("{}");
+  expect(stage.requests).toHaveLength(1);
+});
+
 test("the hook repeats the request for a held call until a person decides", async () => {
   await stage.daemon((_request, nth) => nth < 3 ? heldAnswer("claude-code") : http("{}"));
   expect(await hook()).toBe("{}");
