@@ -31,7 +31,8 @@ const EVERYWHERE = {
   openat2: 437,
   // io_uring_setup, open_tree, move_mount, fsopen, fsconfig, fsmount, fspick, mount_setattr,
   // open_tree_attr: a ring would pass by the filter, the others mount. quotactl_fd sets quotas.
-  refused: [425, 428, 429, 430, 431, 432, 433, 442, 467, 443],
+  // pidfd_getfd takes open files of another process, also of the first one.
+  refused: [425, 428, 429, 430, 431, 432, 433, 442, 467, 443, 438],
   // process_madvise process_mrelease file_setattr
   shared: [440, 448, 469],
   // setxattrat removexattrat
