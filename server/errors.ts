@@ -84,6 +84,13 @@ export class GateError extends Error {
   }
 }
 
+/** What was thrown, for the log. The stack of an error of libSQL has no message. */
+export function traceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { stack = "", message } = error;
+  return stack.includes(message) ? stack : `${error}\n${stack}`;
+}
+
 const REASONS: Record<string, string> = {
   EACCES: "permission denied",
   EEXIST: "it already exists",

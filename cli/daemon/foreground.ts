@@ -12,6 +12,7 @@ import { PortTakenError } from "../../server/runtime/serve.ts";
 import { type Gate, startGate } from "../../server/start.ts";
 import { connect } from "./connect.ts";
 import { CliError } from "../errors.ts";
+import { traceOf } from "../../server/errors.ts";
 import { findDaemon } from "./find.ts";
 import type { Io, Signal } from "../io.ts";
 import { print, say } from "../terminal/output.ts";
@@ -50,7 +51,7 @@ export async function runDaemon(io: Io, options: ForegroundOptions): Promise<voi
     journal,
     sandbox,
   };
-  io.onFault((error) => log("error", "fault", { error: String((error as Error)?.stack ?? error) }));
+  io.onFault((error) => log("error", "fault", { error: traceOf(error) }));
   const gate = await open(environment, place, options);
   if (!gate) return announceRunning(io, options);
   log("info", "started", { version: VERSION, pid: io.pid, port: gate.port });

@@ -1,5 +1,5 @@
 import type { Environment } from "../environment.ts";
-import { GateError } from "../errors.ts";
+import { GateError, traceOf } from "../errors.ts";
 
 const CSP = [
   "default-src 'none'",
@@ -36,7 +36,7 @@ export function secure(answer: Response, target: string): Response {
 /** The error as a GateError. Logs every other error whole and hides its details from the caller. */
 export function toGateError(error: unknown, log: Environment["log"]): GateError {
   if (error instanceof GateError) return error;
-  log("error", "a request failed", { error: String((error as Error)?.stack ?? error) });
+  log("error", "a request failed", { error: traceOf(error) });
   return new GateError(
     "internal",
     "Cannot answer: an unexpected error occurred; gate daemon logs shows it",

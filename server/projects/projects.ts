@@ -513,7 +513,9 @@ export class Projects {
 
   #report(project_id: string, error: unknown): void {
     const { message, stack } = error as Error;
-    const problem = problemOf(`project "${project_id}": ${message}`, nextStepOf(error));
+    const next = error instanceof GateError ? error.fields.next : null;
+    const fix = nextStepOf(error) ?? (typeof next === "string" ? next : null);
+    const problem = problemOf(`project "${project_id}": ${message}`, fix);
     this.#problems.set(project_id, problem);
     this.#unread.add(project_id);
     this.#shared.environment.log("error", `project "${project_id}": ${message}`, { stack });

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { ERROR_STATUS, type ErrorCode, GateError, reasonOfCode } from "../../server/errors.ts";
+import {
+  ERROR_STATUS,
+  type ErrorCode,
+  GateError,
+  reasonOfCode,
+  traceOf,
+} from "../../server/errors.ts";
 
 test.each(Object.entries(ERROR_STATUS))("a %s problem is answered with %i", (code, status) => {
   const problem = new GateError(code as ErrorCode, "Cannot do it", { fields: { extra: 1 } })
@@ -36,4 +42,14 @@ test.each([
   [undefined, "unknown error"],
 ])("reasonOfCode(%j) is %j", (code, reason) => {
   expect(reasonOfCode(code)).toBe(reason);
+});
+
+test("the log has the message of an error whose stack lacks it, as those of libSQL do", () => {
+  const error = Object.assign(new Error("attempt to write"), {
+    stack: "Error\n    at exec (a.js)",
+  });
+  expect(traceOf(error)).toBe("Error: attempt to write\nError\n    at exec (a.js)");
+  const whole = new Error("cause");
+  expect(traceOf(whole)).toBe(whole.stack);
+  expect(traceOf("thrown text")).toBe("thrown text");
 });

@@ -4,6 +4,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { openGatedProject } from "../gated_project.ts";
 import { diagnose } from "./diagnose.ts";
 
+const MADE = "INSERT INTO migrations (version, made_by, at) VALUES (9000, '9.1.0', 'later')";
+
 test("doctor names each database that only a newer release can use", async () => {
   const gated = await openGatedProject();
   onTestFinished(() => gated.close());
@@ -14,10 +16,9 @@ test("doctor names each database that only a newer release can use", async () =>
   expect((await diagnose(gated.terminal)).problems).not.toContainEqual(
     expect.objectContaining({ check: "ledgers" }),
   );
-  const made = "INSERT INTO migrations (version, made_by, at) VALUES (9000, '9.1.0', 'later')";
   for (const path of [registry, ledger]) {
     const database = new Sqlite(path);
-    database.exec(made);
+    database.exec(MADE);
     database.close();
   }
   const { problems, ok } = await diagnose(gated.terminal);
@@ -31,4 +32,25 @@ test("doctor names each database that only a newer release can use", async () =>
   const refused = await gated.terminal.run(["daemon", "start"]);
   expect(refused).toMatchObject({ code: 1 });
   expect(refused.stderr).toContain("\n  try: update gate on this machine to 9.1.0 or newer\n");
+});
+
+test("a running daemon tells which release a project needs, with the next step", async () => {
+  const gated = await openGatedProject();
+  onTestFinished(() => gated.close());
+  await gated.write("src/a.txt", "one");
+  await gated.good("daemon", "stop");
+  const database = new Sqlite(
+    join(gated.terminal.folder, ".gate", "projects", "web", "ledger.db"),
+  );
+  database.exec(MADE);
+  database.close();
+  await gated.good("daemon", "start");
+  expect(await gated.terminal.run(["status"])).toMatchObject({ code: 1 });
+  expect((await diagnose(gated.terminal)).problems).toContainEqual(
+    expect.objectContaining({
+      check: "daemon",
+      message: expect.stringContaining('project "web": Cannot open'),
+      fix: "update gate on this machine to 9.1.0 or newer",
+    }),
+  );
 });
