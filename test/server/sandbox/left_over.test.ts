@@ -148,3 +148,30 @@ test("a command outside the sandbox keeps nobody waiting with a process that it 
   const { items } = await (await gate.request("GET", "/api/remediation/blocks")).json();
   expect(items).toEqual([]);
 });
+
+test.runIf(ENGINE !== null)(
+  "a command that nobody reported is looked at again when its process is gone",
+  async () => {
+    const policies = { ...policyTemplate("balanced"), sandbox: { mode: "always" as const } };
+    const gate = await createTestGate({ policies, sandbox: () => Promise.resolve(ENGINE) });
+    const agent = { id: "agent", scope: "agent" } as never;
+    const { action: { id } } = await gate.project.actions.submit(
+      { tool: "run_command", input: { command: "pytest" }, wait_ms: 0 },
+      agent,
+    );
+    const runner = spawn("/bin/sleep", ["60"]);
+    await once(runner, "spawn");
+    const by = { sandbox: true as const, process: identify(runner.pid!)! };
+    await gate.project.actions.claim(id, by, agent);
+    gate.clock.advance(24 * 60 * 60 * 1000);
+    await gate.project.actions.expireDue();
+    const { execution } = await (await gate.request("GET", `/api/actions/${id}`)).json();
+    expect(execution).toBe("unknown");
+    gate.write("a/.env", "KEY=1\n");
+    const ended = once(runner, "exit");
+    runner.kill("SIGKILL");
+    await ended;
+    await gate.project.actions.expireDue();
+    expect(existsSync(join(gate.root, "a/.env"))).toBe(false);
+  },
+);
