@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionDetail } from "../../server/actions/schema.ts";
 import { Button, Segmented } from "../parts/button.tsx";
 import { More, useLazy, Waiting } from "../parts/placeholder.tsx";
-import { bytesOf, count } from "../parts/words.ts";
+import { count } from "../parts/words.ts";
 import { useAddress } from "../state/address.ts";
 import type { DiffMode } from "./diff.tsx";
 import type { DiffModel } from "./diff_model.ts";
@@ -199,10 +199,17 @@ function Earlier(props: EarlierProps) {
 function WithoutDiff({ action, file, onShown }: FileProps) {
   const isKnown = file.is_known !== false;
   const unseen = isKnown && isLargeText(file);
-  useEffect(() => onShown({ hidden: 0, whole: true, unseen }), [unseen]);
-  if (isKnown) return <Opaque action={action} file={file} />;
+  const { value, failed } = useLazy(loadOpaque, "card");
+  const isThere = value !== null;
+  useEffect(() => {
+    if (isThere) onShown({ hidden: 0, whole: true, unseen });
+  }, [isThere, unseen]);
+  if (!value) return <Waiting failed={failed} />;
+  if (isKnown) return <value.Opaque action={action} file={file} isLarge={unseen} />;
   return <FileFrame path={file.path} facts={["only the agent host knows the result"]} />;
 }
+
+const loadOpaque = () => import("./opaque.tsx");
 
 function modeFact({ before, after }: FileChange): string[] {
   const old = before?.mode ?? null;
@@ -215,54 +222,6 @@ function modeFact({ before, after }: FileChange): string[] {
 
 function octalOf(mode: number): string {
   return `0${(mode & 0o7777).toString(8).padStart(3, "0")}`;
-}
-
-/** Shows size and hash of a file that is not text, or too large. */
-function Opaque({ action, file }: Pick<FileProps, "action" | "file">) {
-  const rows = [
-    { name: "Now", side: file.before, hash: file.before_sha256 },
-    { name: "After", side: file.after, hash: file.after_sha256 },
-  ];
-  const fact = action.contents_dropped_at
-    ? "dropped because of its age"
-    : isLargeText(file)
-    ? "too large to show here"
-    : "not text: compare size and hash";
-  return (
-    <FileFrame path={file.path} facts={[fact]}>
-      {IMAGE.test(file.path ?? "") && <LazyImages action={action} file={file} />}
-      <table class="opaque">
-        <thead>
-          <tr>
-            <th scope="col">Version</th>
-            <th scope="col" class="opaque-size">Size</th>
-            <th scope="col">SHA-256</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ name, side, hash }) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td>{side ? bytesOf(side.bytes) : "no file"}</td>
-              <td class="code-text">{hash ?? "none"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </FileFrame>
-  );
-}
-
-/** The name only decides whether the page asks; the daemon looks at the content. */
-const IMAGE = /\.(?:png|jpe?g|gif|webp)$/i;
-
-const loadImages = () => import("./images.tsx");
-
-function LazyImages({ action, file }: Pick<FileProps, "action" | "file">) {
-  const { value, failed } = useLazy(loadImages, "card");
-  const Images = value?.default;
-  if (!Images) return <Waiting failed={failed} />;
-  return <Images action={action} before={file.before_sha256} after={file.after_sha256} />;
 }
 
 /** Whether the daemon left out the text: it is larger than 1 MiB, or too many files have texts. */
