@@ -19,6 +19,7 @@ import { promisify } from "node:util";
 import { GateError } from "../errors.ts";
 import { inspectHeld, regularOrNothing, SMALL } from "./file_image.ts";
 import { type Folder, openFolder, removeEmptyFolders, withFolder } from "./folder.ts";
+import { canNameFiles, createUnnamed, nameFile } from "./unnamed_file.ts";
 
 /** One change of a file. `path` is real; `before` is the hash that the file must have until then. */
 export interface FileChange {
@@ -67,11 +68,13 @@ export async function applyChange(change: FileChange, fault: Fault = () => {}): 
   return { made_folders };
 }
 
-/** The new content of a change in its temporary file, on the disk, in a folder that is held open. */
+/** The new content of a change in a file of its own, on the disk, in a folder that is held open. */
 export interface Staged {
   folder: Folder;
   /** The file that it will replace. */
   old: Stats | null;
+  /** The open file while it has no name; null for the temporary file of the change. */
+  unnamed: number | null;
 }
 
 /** Writes the temporary file of a change whose folder exists. `showChange` or `dropStaged` ends it. */
@@ -81,16 +84,50 @@ export async function stageChange(
 ): Promise<Staged> {
   const { folder } = openFolder(dirname(change.path));
   try {
-    return { folder, old: await writeTemporary(folder, change, after) };
+    return { folder, old: await writeTemporary(folder, change, after), unnamed: null };
   } catch (error) {
     folder.close();
     throw error;
   }
 }
 
-/** Removes the temporary file of a change that is not made. */
-export function dropStaged({ folder }: Staged, temporary: string): void {
-  unlinkQuietly(folder.at(temporary));
+/**
+ * The same as `stageChange`, in a file that has no name before `showChange`: a crash leaves nothing.
+ * Null where that is not possible.
+ */
+export function stageUnnamed(
+  change: Pick<FileChange, "path">,
+  after: NewFile,
+): Promise<Staged> | null {
+  if (!canNameFiles()) return null;
+  const { folder } = openFolder(dirname(change.path));
+  const unnamed = createUnnamed(folder);
+  if (unnamed !== null) return fillUnnamed(folder, unnamed, change, after);
+  folder.close();
+  return null;
+}
+
+async function fillUnnamed(
+  folder: Folder,
+  unnamed: number,
+  change: Pick<FileChange, "path">,
+  after: NewFile,
+): Promise<Staged> {
+  try {
+    const old = regularOrNothing(folder, basename(change.path));
+    await fill(unnamed, after, old);
+    return { folder, old, unnamed };
+  } catch (error) {
+    closeSync(unnamed);
+    folder.close();
+    throw error;
+  }
+}
+
+/** Removes the file of a change that is not made. */
+export function dropStaged({ folder, unnamed }: Staged, temporary: string): void {
+  if (unnamed === null) unlinkQuietly(folder.at(temporary));
+  else closeSync(unnamed);
   folder.close();
 }
 
@@ -187,9 +224,12 @@ async function replace(
 ): Promise<void> {
   const temporary = folder.at(change.temporary);
   // Another program's file of that name is left alone.
-  let isOurs = staged !== null;
+  let isOurs = staged !== null && staged.unnamed === null;
   try {
-    if (!staged || !isLike(staged.old, regularOrNothing(folder, basename(change.path)))) {
+    const isFit = staged !== null &&
+      isLike(staged.old, regularOrNothing(folder, basename(change.path)));
+    if (isFit && staged.unnamed !== null) isOurs = nameFile(staged.unnamed, temporary);
+    if (!isFit || !isOurs) {
       if (isOurs) unlinkSync(temporary);
       isOurs = false;
       await writeTemporary(folder, change, after);
@@ -202,6 +242,8 @@ async function replace(
   } catch (error) {
     if (isOurs) unlinkQuietly(temporary);
     throw error;
+  } finally {
+    if (staged && staged.unnamed !== null) closeSync(staged.unnamed);
   }
 }
 
@@ -220,10 +262,7 @@ async function writeTemporary(
   const temporary = folder.at(change.temporary);
   const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
-    for await (const piece of piecesOf(after.content)) await writeAll(fd, piece);
-    if (old) keepOwner(fd, old);
-    fchmodSync(fd, after.mode ?? (old ? old.mode & 0o777 : 0o666 & ~process.umask()));
-    await syncFile(fd);
+    await fill(fd, after, old);
   } catch (error) {
     unlinkQuietly(temporary);
     throw error;
@@ -231,6 +270,14 @@ async function writeTemporary(
     closeSync(fd);
   }
   return old;
+}
+
+/** Writes the new content, with the owner and mode of the old file, and waits for the disk. */
+async function fill(fd: number, { content, mode }: NewFile, old: Stats | null): Promise<void> {
+  for await (const piece of piecesOf(content)) await writeAll(fd, piece);
+  if (old) keepOwner(fd, old);
+  fchmodSync(fd, mode ?? (old ? old.mode & 0o777 : 0o666 & ~process.umask()));
+  await syncFile(fd);
 }
 
 /** Requires the state before the change, and holds its file. */

@@ -29,6 +29,7 @@ export interface CallNumbers {
   seccomp: number;
   utimensat: number;
   madvise: number;
+  linkat: number;
 }
 
 /** Numbers that are the same on every architecture. */
@@ -59,6 +60,7 @@ const NUMBERS: Record<string, CallNumbers> = {
     seccomp: 317,
     utimensat: 280,
     madvise: 28,
+    linkat: 265,
   },
   arm64: {
     read: 63,
@@ -76,6 +78,7 @@ const NUMBERS: Record<string, CallNumbers> = {
     seccomp: 277,
     utimensat: 88,
     madvise: 233,
+    linkat: 37,
   },
 };
 

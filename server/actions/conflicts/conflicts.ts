@@ -3,7 +3,7 @@ import { shownText } from "../contents.ts";
 import { type ActionServices, loadAction } from "../context.ts";
 import type { PlannedChange } from "../plan.ts";
 import type { ActionDetail, Conflict } from "../schema.ts";
-import { type ActionRow, toRow } from "../store.ts";
+import { type ActionRow, type NewRow, toRow } from "../store.ts";
 import { shownPath } from "../submit/target.ts";
 import { unifiedDiff } from "../texts.ts";
 import { toolOf } from "../tools.ts";
@@ -69,10 +69,38 @@ export async function recordConflicts(
 /** The earlier writer is looked up for at most this many files of an action. */
 const MAX_FILES = 50;
 
+/**
+ * The search for the conflicts of a new action. It begins while the start of the action waits for the
+ * disk, because then the processor has nothing else to do.
+ */
+export class ConflictSearch {
+  readonly #services: ActionServices;
+  readonly #row: NewRow;
+  /** The head of the ledger when nothing was found; null if something was. */
+  #clear_at: Promise<number | null> = Promise.resolve(null);
+
+  constructor(services: ActionServices, row: NewRow) {
+    this.#services = services;
+    this.#row = row;
+  }
+
+  begin(): void {
+    const { seq } = this.#services.ledger.head;
+    this.#clear_at = findConflicts(this.#services, this.#row, pathsOf(this.#row))
+      .then(({ length }) => length === 0 ? seq : null, () => null);
+  }
+
+  /** The conflicts of now: it searches again if anything was committed since. */
+  async end(): Promise<Found[]> {
+    if (await this.#clear_at === this.#services.ledger.head.seq) return [];
+    return await findConflicts(this.#services, this.#row, pathsOf(this.#row));
+  }
+}
+
 /** The conflicts of an action that holds changes of these files, or has just changed them. */
-export async function findConflicts(
+async function findConflicts(
   { ledger }: ActionServices,
-  row: ActionRow,
+  row: NewRow,
   paths: readonly string[],
 ): Promise<Found[]> {
   if (paths.length === 0 || toolOf(row.tool).undoes) return [];

@@ -2,14 +2,21 @@ import { dirname } from "node:path";
 import { readBlob, sizeOfBlob, streamBlob } from "../../db/blobs.ts";
 import type { NewEvent, Statement } from "../../db/ledger.ts";
 import { type FileImage, readImage } from "../../runtime/file_image.ts";
-import { dropStaged, showChange, stageChange, type Staged } from "../../runtime/files.ts";
+import {
+  dropStaged,
+  type NewFile,
+  showChange,
+  stageChange,
+  type Staged,
+  stageUnnamed,
+} from "../../runtime/files.ts";
 import {
   makeFolder,
   missingFolders,
   removeEmptyFolders,
   setFolderMode,
 } from "../../runtime/folder.ts";
-import { findConflicts, pathsOf, recordConflicts } from "../conflicts/conflicts.ts";
+import { ConflictSearch, recordConflicts } from "../conflicts/conflicts.ts";
 import { type Content, MAX_IN_MEMORY } from "../contents.ts";
 import {
   type ActionContext,
@@ -89,17 +96,22 @@ export async function executeNew(
   return await asRunning(context, row.id, async () => {
     context.deadlines.soon();
     const staging = new Staging(context, row, intents, contents);
+    const conflicts = new ConflictSearch(services, running);
+    staging.beginUnseen();
     try {
       const started = await insertNew(services, running, {
         before,
         only,
         after: (inserted) => insertIntents(services.project_id, running, intents, inserted),
         events: [...events, eventOf(running, "action.started", BY_SYSTEM)],
-        on_inserted: () => staging.begin(),
+        on_inserted: () => {
+          staging.begin();
+          conflicts.begin();
+        },
       });
       if (!started) return null;
       const run = () =>
-        executeStarted(services, started, intents, { at_hand: contents, staging, is_new: true });
+        executeStarted(services, started, intents, { at_hand: contents, staging, conflicts });
       return in_queue ? await run() : await serial.run(run);
     } finally {
       await staging.drop();
@@ -111,13 +123,14 @@ export async function executeNew(
 const MOST_STAGED = 32;
 
 /**
- * The temporary file of a write, which is written while the start of the write waits for the disk.
- * Only a write of one file into a folder that exists: everything else is visible before its rename.
+ * The temporary file of a write, which is written while the start of the write waits for the disk, or
+ * before it if it has no name yet. Only a write of one file into a folder that exists: everything else
+ * is visible before its rename.
  */
 class Staging {
-  readonly #begin: (() => Promise<Staged>) | null;
+  readonly #change: { path: string; temporary: string; after: NewFile } | null;
   readonly #temporary: string;
-  #staged: Promise<Staged | null> = Promise.resolve(null);
+  #staged: Promise<Staged | null> | null = null;
 
   constructor(
     { running }: ActionContext,
@@ -130,24 +143,39 @@ class Staging {
     const found = contents.find(({ sha256 }) => sha256 === intent?.after_sha256)?.content;
     const isPlain = intents.length === 1 && intent!.data.new_folders.length === 0 &&
       !plan?.restored_folders?.length && running.size <= MOST_STAGED;
-    this.#begin = isPlain && found instanceof Uint8Array
-      ? () =>
-        stageChange(
-          { path: intent!.path, temporary: this.#temporary },
-          { content: found, mode: intent!.data.mode },
-        )
+    this.#change = isPlain && found instanceof Uint8Array
+      ? {
+        path: intent!.path,
+        temporary: this.#temporary,
+        after: { content: found, mode: intent!.data.mode },
+      }
       : null;
   }
 
+  /** Before the start is in the log. */
+  beginUnseen(): void {
+    this.#begin(stageUnnamed);
+  }
+
+  /** When the start is in the log, which names the temporary file. */
   begin(): void {
-    // The change itself meets the same fault and records it.
-    if (this.#begin) this.#staged = this.#begin().catch(() => null);
+    this.#begin(stageChange);
+  }
+
+  #begin(stage: typeof stageUnnamed | typeof stageChange): void {
+    if (!this.#change || this.#staged) return;
+    try {
+      // The change itself meets the same fault and records it.
+      this.#staged = stage(this.#change, this.#change.after)?.catch(() => null) ?? null;
+    } catch {
+      // The folder is gone.
+    }
   }
 
   /** The staged content, for the change that takes it over. */
   async take(): Promise<Staged | null> {
     const staged = await this.#staged;
-    this.#staged = Promise.resolve(null);
+    this.#staged = null;
     return staged;
   }
 
@@ -397,11 +425,11 @@ async function executeStarted(
   services: ActionServices,
   row: ActionRow,
   intents: readonly IntentRow[],
-  { at_hand, staging, is_new = false }: {
+  { at_hand, staging, conflicts }: {
     at_hand?: readonly Content[];
     staging?: Staging;
-    /** It never waited for a person. */
-    is_new?: boolean;
+    /** Of an action that never waited for a person. */
+    conflicts?: ConflictSearch;
   } = {},
 ): Promise<ActionRow> {
   await services.environment.fault?.("intent");
@@ -411,14 +439,14 @@ async function executeStarted(
   // `recoverAction` finds this success again, because its record is durable after its files.
   const is_derivable = outcome.execution === "succeeded";
   // The people decided on a held action with its conflicts before them.
-  const conflicts = is_derivable && is_new ? await findConflicts(services, row, pathsOf(row)) : [];
+  const found = is_derivable && conflicts ? await conflicts.end() : [];
   // Its execution excludes every other change of the row: a review needs a pending one, a rollback a
   // finished one, and the recovery leaves what runs in this process. Conflicts are added by the others
   // only to an action that waits or has settled a file.
-  const is_certain = is_derivable && is_new && conflicts.length === 0 &&
+  const is_certain = is_derivable && conflicts !== undefined && found.length === 0 &&
     row.rollback_of === null;
   const finished = await finish(services, row, outcome, { is_own: true, is_derivable, is_certain });
-  return await recordConflicts(services, finished, conflicts);
+  return await recordConflicts(services, finished, found);
 }
 
 async function applyAll(

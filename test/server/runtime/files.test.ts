@@ -17,7 +17,7 @@ import {
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import process from "node:process";
-import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { readImage } from "../../../server/runtime/file_image.ts";
 import {
   applyChange,
@@ -26,7 +26,11 @@ import {
   removeTemporary,
   showChange,
   stageChange,
+  type Staged,
+  stageUnnamed,
 } from "../../../server/runtime/files.ts";
+import { canNameFiles } from "../../../server/runtime/unnamed_file.ts";
+import { openSystemCalls } from "../../../server/runtime/system_calls.ts";
 import { missingFolders, removeEmptyFolders } from "../../../server/runtime/folder.ts";
 import { createTempFolder } from "../../temp_folder.ts";
 
@@ -182,40 +186,96 @@ test("a step that fails before the rename leaves neither temporary file nor fold
   expect(readdirSync(base)).toEqual([]);
 });
 
-test("a staged file is seen only when it is shown", async () => {
-  writeFileSync(join(base, "f"), "old");
-  const one = change("f", "old", "new");
-  const staged = await stageChange(one, one.after!);
-  expect(contentOf("f")).toBe("old");
-  expect(contentOf(one.temporary)).toBe("new");
-  const { made_folders, settled } = await showChange(one, () => {}, staged);
-  await settled;
-  expect(made_folders).toEqual([]);
-  expect(contentOf("f")).toBe("new");
-  expect(readdirSync(base)).toEqual(["f"]);
+/** A file without a name needs Linux, and system calls, which Node cannot make. */
+const hasUnnamed = await openSystemCalls() !== null;
+// The first call prepares them.
+await vi.waitFor(() => expect(canNameFiles()).toBe(hasUnnamed));
+
+type Stage = (one: FileChange) => Promise<Staged>;
+const named: Stage = (one) => stageChange(one, one.after!);
+const unnamed: Stage = (one) => {
+  const staged = stageUnnamed(one, one.after!);
+  if (staged === null) throw new Error("this file system has no files without a name");
+  return staged;
+};
+
+describe.each<[kind: string, stage: Stage]>([
+  ["in a temporary file", named],
+  ...(hasUnnamed ? [["without a name", unnamed] as [string, Stage]] : []),
+])("a file that is staged %s", (_kind, stage) => {
+  test("is seen only when it is shown", async () => {
+    writeFileSync(join(base, "f"), "old");
+    const one = change("f", "old", "new");
+    const staged = await stage(one);
+    expect(contentOf("f")).toBe("old");
+    if (stage === named) expect(contentOf(one.temporary)).toBe("new");
+    else expect(readdirSync(base)).toEqual(["f"]);
+    const { made_folders, settled } = await showChange(one, () => {}, staged);
+    await settled;
+    expect(made_folders).toEqual([]);
+    expect(contentOf("f")).toBe("new");
+    expect(readdirSync(base)).toEqual(["f"]);
+  });
+
+  test("gets the mode that the old one has when it is shown", async () => {
+    writeFileSync(join(base, "f"), "old");
+    const one = change("f", "old", "new");
+    const staged = await stage(one);
+    chmodSync(join(base, "f"), 0o600);
+    await (await showChange(one, () => {}, staged)).settled;
+    expect(contentOf("f")).toBe("new");
+    expect(lstatSync(join(base, "f")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(base)).toEqual(["f"]);
+  });
+
+  test.each([0o644, 0o755, 0o600])("keeps the mode %o of the old one", async (mode) => {
+    writeFileSync(join(base, "f"), "old");
+    chmodSync(join(base, "f"), mode);
+    const one = change("f", "old", "new");
+    await (await showChange(one, () => {}, await stage(one))).settled;
+    expect(lstatSync(join(base, "f")).mode & 0o777).toBe(mode);
+  });
+
+  test("is removed when it is dropped, and when the old one has changed", async () => {
+    writeFileSync(join(base, "f"), "old");
+    const one = change("f", "old", "new");
+    dropStaged(await stage(one), one.temporary);
+    expect(readdirSync(base)).toEqual(["f"]);
+    const staged = await stage(one);
+    writeFileSync(join(base, "f"), "by hand");
+    await expect(showChange(one, () => {}, staged)).rejects.toMatchObject({ code: "conflict" });
+    expect(contentOf("f")).toBe("by hand");
+    expect(readdirSync(base)).toEqual(["f"]);
+  });
+
+  test("leaves no file open", async () => {
+    const open = () => process.platform === "linux" ? readdirSync("/proc/self/fd").length : 0;
+    const one = change("f", null, "new");
+    const before = open();
+    for (let n = 0; n < 20; n++) {
+      dropStaged(await stage(one), one.temporary);
+      const other = change("f", n === 0 ? null : "new", "new");
+      await (await showChange(other, () => {}, await stage(other))).settled;
+    }
+    await vi.waitFor(() => expect(open()).toBeLessThan(before + 10));
+  });
 });
 
-test("a staged file gets the mode that the old one has when it is shown", async () => {
-  writeFileSync(join(base, "f"), "old");
-  const one = change("f", "old", "new");
-  const staged = await stageChange(one, one.after!);
-  chmodSync(join(base, "f"), 0o600);
-  await (await showChange(one, () => {}, staged)).settled;
-  expect(contentOf("f")).toBe("new");
-  expect(lstatSync(join(base, "f")).mode & 0o777).toBe(0o600);
-  expect(readdirSync(base)).toEqual(["f"]);
-});
+test.skipIf(!hasUnnamed)(
+  "a staged file without a name leaves alone what has the name of its temporary file",
+  async () => {
+    const one = change("f", null, "new");
+    const staged = await unnamed(one);
+    writeFileSync(join(base, one.temporary), "another's");
+    await expect(showChange(one, () => {}, staged)).rejects.toMatchObject({ code: "EEXIST" });
+    expect(readdirSync(base)).toEqual([one.temporary]);
+    expect(contentOf(one.temporary)).toBe("another's");
+  },
+);
 
-test("what is staged is removed when it is dropped, and when the file has changed", async () => {
-  writeFileSync(join(base, "f"), "old");
-  const one = change("f", "old", "new");
-  dropStaged(await stageChange(one, one.after!), one.temporary);
-  expect(readdirSync(base)).toEqual(["f"]);
-  const staged = await stageChange(one, one.after!);
-  writeFileSync(join(base, "f"), "by hand");
-  await expect(showChange(one, () => {}, staged)).rejects.toMatchObject({ code: "conflict" });
-  expect(contentOf("f")).toBe("by hand");
-  expect(readdirSync(base)).toEqual(["f"]);
+test.skipIf(!hasUnnamed)("no file without a name is staged in a missing folder", () => {
+  const one = change("a/f", null, "new");
+  expect(() => stageUnnamed(one, one.after!)).toThrow("the folder does not exist");
 });
 
 test("nothing is staged in a missing folder, nor where a temporary file cannot be", async () => {

@@ -117,6 +117,34 @@ describe("two sessions that change one file", () => {
     expect(third.conflicts).toEqual([]);
   });
 
+  test("a change that another session holds after the start of a write is a conflict", async () => {
+    let held: Record<string, unknown> = {};
+    const between: { hold: (() => Promise<void>) | null } = { hold: null };
+    const around = await openSessions({
+      policies: POLICIES,
+      files: { "free.txt": "free\n" },
+      fault: async (step) => {
+        const { hold } = between;
+        between.hold = null;
+        if (step === "intent") await hold?.();
+      },
+    });
+    const { open, submit, ask } = around;
+    const [codex, claude] = [await open("codex"), await open("claude")];
+    between.hold = async () => {
+      held = await submit(claude, "run_command", { command: "rm free.txt" });
+    };
+    const written = await submit(codex, "write_file", { path: "free.txt", content: "new\n" });
+    expect(written).toMatchObject({
+      execution: "succeeded",
+      conflicts: [{ kind: "held_by", action_id: held.id, agent: "claude" }],
+    });
+    expect((await ask("GET", `/api/actions/${held.id}`)).body).toMatchObject({
+      status: "pending",
+      conflicts: [{ kind: "changed_by", action_id: written.id }],
+    });
+  });
+
   test("replacing a write that a person approved is no conflict", async () => {
     const { codex, claude, submit, write, ask } = await openTwo();
     const first = await write(codex, "held/a.txt", "by codex\n");

@@ -1,0 +1,41 @@
+import { constants, openSync } from "node:fs";
+import type { Folder } from "./folder.ts";
+import { openSystemCalls, type SystemCalls } from "./system_calls.ts";
+
+/** Linux: a file without a name. The first number is the same on x64 and arm64. */
+const O_TMPFILE = 0o20000000 | (constants.O_DIRECTORY ?? 0);
+
+/** A path is relative to the current folder. */
+const AT_FDCWD = -100;
+const AT_SYMLINK_FOLLOW = 0x400;
+
+let calls: SystemCalls | null = null;
+let opening: Promise<void> | null = null;
+
+/** Whether this process can name such a file; the first call begins to prepare it and says no. */
+export function canNameFiles(): boolean {
+  opening ??= openSystemCalls().then((opened) => {
+    calls = opened;
+  });
+  return calls !== null;
+}
+
+/**
+ * Opens a new file of a folder for writing. It has no name, so nothing is left of it if nobody names
+ * it. Null where the file system has no such files, and on every other error.
+ */
+export function createUnnamed(folder: Folder): number | null {
+  try {
+    return openSync(folder.at("."), constants.O_WRONLY | O_TMPFILE, 0o600);
+  } catch {
+    return null;
+  }
+}
+
+/** Gives the file its name. Returns false if it could not, for example because another file has it. */
+export function nameFile(fd: number, path: string): boolean {
+  if (calls === null) return false;
+  const from = new TextEncoder().encode(`/proc/self/fd/${fd}\0`);
+  const to = new TextEncoder().encode(`${path}\0`);
+  return calls.call(calls.numbers.linkat, AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) === 0;
+}
