@@ -2,6 +2,7 @@ import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SubmitInput } from "../../../server/actions/schema.ts";
+import { isRolledBack } from "../../../server/audit/actions_store.ts";
 import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 
 const agent = testCaller();
@@ -246,6 +247,18 @@ test("verify() accepts an action that an older rollback undoes again", async () 
   await undo(redone);
   expect(await actions.get(ids.undone.id)).toMatchObject({ status: "rolled_back" });
   expect(await audit.verify()).toMatchObject({ ok: true, problem: null });
+});
+
+test("forged rollbacks that undo each other in a circle end", async () => {
+  const { project } = await createTestGate();
+  const circle = ["a", "b", "a", "b"].map((action_id) => ({
+    ...{ session_id: null, action_id, type: "action.rolled_back" as const },
+    actor: { kind: "system" as const, id: "system" },
+    data: { rollback: action_id === "a" ? "b" : "a" },
+  }));
+  await project.ledger.commit({ statements: [], events: circle });
+  expect(await isRolledBack(project.ledger, "a")).toEqual(expect.any(Boolean));
+  expect(await isRolledBack(project.ledger, "none")).toBe(false);
 });
 
 test.each([
