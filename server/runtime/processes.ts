@@ -55,14 +55,21 @@ export function findListener(port: number): { pid: number; command: string } | n
 }
 
 /** A process of this group that has not ended; null if there is none. */
-export function memberOf(group: number): ProcessIdentity | null {
+export function memberOf(
+  group: number,
+  processes: Pick<ProcessTable, "members" | "startTime"> = table,
+): ProcessIdentity | null {
   try {
     process.kill(-group, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return null;
   }
-  const [pid] = membersOf(group);
-  return pid === undefined ? null : identify(pid);
+  // One that ends during the look has no identity, while others go on.
+  for (const pid of processes.members(group)) {
+    const start_time = processes.startTime(pid);
+    if (start_time !== null) return { pid, start_time };
+  }
+  return null;
 }
 
 /** The processes of this group that have not ended. */

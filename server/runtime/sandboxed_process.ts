@@ -110,8 +110,8 @@ const LOOKED_MS = 3;
 
 /**
  * Ends all processes of a sandbox whose program has ended, and waits until the kernel has none of them
- * any more. A command can make that program believe it has ended, and keep the others. `leftOf` tells
- * whether the kernel could not end them.
+ * any more. A command can make that program believe it has ended, and keep the others. `leftOf` returns
+ * one that the kernel could not end.
  */
 export async function endInside(child: ChildProcess): Promise<void> {
   await FIRST.get(child)?.told;
@@ -130,8 +130,9 @@ export function leftOf(child: ChildProcess): ProcessIdentity | null {
   if (first === undefined || child.pid === undefined) return null;
   if (first?.identity && isSameProcess(first.identity)) return first.identity;
   const hasEnded = child.exitCode !== null || child.signalCode !== null;
-  if (!hasEnded) return identify(child.pid);
-  return first === null ? memberOf(child.pid) : null;
+  // The kernel may have ended it before this runtime hears of it.
+  const program = hasEnded ? null : identify(child.pid);
+  return program ?? (first === null ? memberOf(child.pid) : null);
 }
 
 /** Ends the process above all others, if it was told and has not ended. */

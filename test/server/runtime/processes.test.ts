@@ -8,6 +8,7 @@ import {
   findListener,
   identify,
   isSameProcess,
+  memberOf,
   POSIX,
   readListener,
   signalProcess,
@@ -35,6 +36,25 @@ test("signalProcess() signals the very process and nobody else", async () => {
   expect(isSameProcess(identity)).toBe(false);
   expect(signalProcess(identity, "SIGTERM")).toBe(false);
 });
+
+test.skipIf(process.platform === "win32")(
+  "memberOf() finds one that goes on while another one ends during the look",
+  async () => {
+    const child = spawn("sleep", ["60"], { stdio: "ignore", detached: true });
+    await once(child, "spawn");
+    const group = child.pid!;
+    const own = identify(group)!;
+    expect(memberOf(group)).toEqual(own);
+    const look = {
+      members: () => [2 ** 22 + 1, group],
+      startTime: (pid: number) => pid === group ? own.start_time : null,
+    };
+    expect(memberOf(group, look)).toEqual(own);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(memberOf(group, look)).toBeNull();
+  },
+);
 
 test.each([1, process.pid])("signalProcess() never signals %i", (pid) => {
   expect(signalProcess(identify(pid) ?? { pid, start_time: "" }, "SIGTERM")).toBe(false);
