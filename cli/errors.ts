@@ -86,7 +86,7 @@ const FIXES: Record<string, string> = {
  */
 export function cannotWrite(path: string, option: string, error: unknown): unknown {
   const { code = "", path: refused } = error as NodeJS.ErrnoException;
-  // Without a name in it the error is of the answer, and on a full disk another name helps nobody.
+  // An error without a path is one of the answer, and on a full disk another name helps nobody.
   if (refused === undefined || !/^E[A-Z]+$/.test(code) || code === "ENOSPC") return error;
   const why = code === "ENOENT" && existsSync(dirname(path))
     ? "its folder takes no new files"

@@ -84,7 +84,7 @@ export class GateError extends Error {
   }
 }
 
-/** What was thrown, for the log. The stack of an error of libSQL has no message. */
+/** The text of an error for the log: its stack with its message. libSQL leaves the message out. */
 export function traceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { stack = "", message } = error;

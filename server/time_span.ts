@@ -16,7 +16,7 @@ const ends = new WeakMap<Environment, ReturnType<typeof createGrowingCache<numbe
 
 /**
  * Whether a span with this name lasts by two clocks: the machine's, which may be set back, and one that
- * only goes forward. At first sight its rest is what the machine's clock shows. `is_shared` tells that
+ * only goes forward. The first call takes its rest from the machine's clock. `is_shared` means that
  * another machine may have begun it.
  */
 export function lasts(

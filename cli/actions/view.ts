@@ -119,7 +119,7 @@ function inputFacts(action: ActionDetail): Fact[] {
     ["really", unnamedFiles(action).slice(0, 20).join("\n") || null],
     ["config", configWrittenBy(action) && ACCEPTED_TOO],
     ["plan", action.lease?.title ?? null],
-    // Beside the agent's own lines it could be one of them.
+    // The agent chooses the lines of the title, so they could look like this one.
     ["steps", action.lease && leaseLine(action.lease)],
     ["command", action.command],
     ...takenFacts(action),

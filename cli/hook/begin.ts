@@ -4,7 +4,7 @@ import { DEADLINES } from "./deadlines.ts";
 import { readInput } from "./input.ts";
 import { askRunning, hookRequest } from "./request.ts";
 
-/** A hook whose request is under way while the code loads that judges its input and the answer. */
+/** A hook whose request is under way. The code that judges input and answer loads meanwhile. */
 export interface BegunHook {
   /** The hook's input. */
   input: Promise<string>;

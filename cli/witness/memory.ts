@@ -69,7 +69,7 @@ export function writeHeads(
   }
 }
 
-/** Forgets what terminals have seen of a data folder: another one takes its place. */
+/** Forgets the heads and acceptances of a data folder that another one replaces. */
 export function forgetHome(io: Pick<Io, "env">, home: string): void {
   const path = memoryPath(io);
   try {

@@ -109,13 +109,13 @@ export type SubmitInput = z.infer<typeof SubmitInput>;
 export const WaitInput = z.strictObject({ timeout_ms: waitMs.optional() });
 export type WaitInput = z.infer<typeof WaitInput>;
 
-/** Body of `POST /api/actions/:id/claim`. `holder` names the process that will run the command. */
 /** A process that cannot be mistaken for a later one with the same pid. */
 const ProcessName = z.strictObject({
   pid: z.number().int().min(1),
   start_time: z.string().max(256),
 });
 
+/** Body of `POST /api/actions/:id/claim`. `holder` names the process that will run the command. */
 export const ClaimInput = z.strictObject({
   holder: z.string().min(1).max(256).optional(),
   sandbox: z.literal(true).optional()

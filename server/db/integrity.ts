@@ -28,8 +28,8 @@ export function checkIntegrity(path: string): string | null {
 }
 
 /**
- * The newest release that changed a sound database so that a release with schema `newest` cannot use
- * it; null if there is none.
+ * The release whose change of a sound database keeps a release with schema `newest` from using it: the
+ * newest of several, null if there is none. @throws the error of SQLite
  */
 export function newerRelease(path: string, newest: number): string | null {
   const database = new Sqlite(path, { timeout: 5 });

@@ -43,7 +43,10 @@ export interface Change {
   on_appended?: () => void;
 }
 
-/** The rows of each statement (of a certain change, none), and the appended events: none when `when` found no row. */
+/**
+ * The rows of each statement, which a certain change does not have, and the appended events. There are
+ * no events when `when` found no row.
+ */
 export interface Committed {
   rows: Row[][];
   events: AuditEvent[];

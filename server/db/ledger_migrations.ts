@@ -679,7 +679,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
   ],
 }, {
   version: 26,
-  // A release gives the same to both. Another program can have written a row.
+  // gate writes the same value to both columns. Another program may have written another one.
   only_if: "SELECT 1 FROM actions WHERE number <> seq LIMIT 1",
   statements: [
     `INSERT INTO ${COUNTED} SELECT * FROM actions WHERE number > ${doneBy("counts")}`,
@@ -704,7 +704,7 @@ export const LEDGER_MIGRATIONS: Migration[] = [{
 }, {
   version: 28,
   statements: [
-    // The actions of a session follow behind the answers too.
+    // The projector fills the index of a session behind the answers too.
     `INSERT INTO action_index (project_id, name, value, seq, number)
       SELECT project_id, 'session_id', session_id, seq, number
       FROM actions INDEXED BY actions_by_session ORDER BY project_id, session_id, seq`,

@@ -28,7 +28,7 @@ const EVENTS = { name: "audit_index", of: "audit", key: "seq" } as const;
 const FILTERED = ["agent", "tool", "path", "session_id"];
 const LISTED = ["at", "session_id"];
 
-/** The actions of a session by their `place`, which is their number. It takes the project and the session. */
+/** The actions of a session, with their number as `place`. Takes the project and the session. */
 export const OF_SESSION = `(SELECT seq AS place FROM action_index
     WHERE project_id = ? AND name = 'session_id' AND value = ?)
   CROSS JOIN actions ON actions.number = place`;

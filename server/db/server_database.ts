@@ -290,9 +290,7 @@ export function nextStepOf(error: unknown): string | null {
   return isAway(error) ? `${error.remedy}, then gate hub status` : null;
 }
 
-/** Sets the token of the daemon's server. */
-export const SET_TOKEN =
-  'set the variable that "storage.authTokenEnv" names and run gate daemon restart';
+const SET_TOKEN = 'set the variable that "storage.authTokenEnv" names and run gate daemon restart';
 
 function awayError(url: string, cause: unknown): ServerAway {
   const status = Number(/HTTP status (\d{3})/.exec(String((cause as Error)?.message))?.[1] ?? 0);

@@ -92,8 +92,8 @@ export async function stageChange(
 }
 
 /**
- * The same as `stageChange`, in a file that has no name before `showChange`: a crash leaves nothing.
- * Null where that is not possible.
+ * Stages a change as `stageChange` does, in a file that has no name before `showChange`, so that a crash
+ * leaves nothing. Returns null where that is not possible.
  */
 export function stageUnnamed(
   change: Pick<FileChange, "path">,

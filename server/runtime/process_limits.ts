@@ -22,9 +22,9 @@ const AT_MOST_MS = 1_000;
 
 /**
  * Looks at this process and all below it, as often as it is asked. With `has_group` it also looks at
- * those of its group: they lose their parent when that ends, if no namespace holds them. A look at each process costs about
- * a hundred times as much as one at the machine's totals, so a look ends at these if they leave no
- * room for a breach. Reads `/proc`, so it knows only Linux.
+ * those of its group, because without a namespace a process loses its parent when that ends. A look at
+ * each process costs about a hundred times as much as one at the machine's totals, so a look ends at
+ * these if they leave no room for a breach. Reads `/proc`, so it knows only Linux.
  */
 export class UsageWatch {
   readonly #pid: number;
@@ -117,7 +117,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** A thread that can tell the memory of the process: the first one cannot when it has ended. */
+/** A thread that shows the memory of the process. The first thread shows none when it has ended. */
 function withMemory(pid: number): number {
   if (residentOf(pid) > 0) return pid;
   try {

@@ -5,14 +5,14 @@ import { openSystemCalls, type SystemCalls } from "./system_calls.ts";
 /** Linux: a file without a name. The first number is the same on x64 and arm64. */
 const O_TMPFILE = 0o20000000 | (constants.O_DIRECTORY ?? 0);
 
-/** A path is relative to the current folder. */
+/** Stands for the current folder; the paths here are absolute. */
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
 
 let calls: SystemCalls | null = null;
 let opening: Promise<void> | null = null;
 
-/** Whether this process can name such a file; the first call begins to prepare it and says no. */
+/** Whether this process can name such a file. The first call begins to prepare it and returns false. */
 export function canNameFiles(): boolean {
   opening ??= openSystemCalls().then((opened) => {
     calls = opened;
@@ -21,8 +21,9 @@ export function canNameFiles(): boolean {
 }
 
 /**
- * Opens a new file of a folder for writing. It has no name, so nothing is left of it if nobody names
- * it. Null where the file system has no such files, and on every other error.
+ * Opens a new file without a name in a folder, for writing. It is gone when it is closed, unless
+ * `nameFile` has named it. Returns null where the file system has no such files, and on every other
+ * error.
  */
 export function createUnnamed(folder: Folder): number | null {
   try {

@@ -91,7 +91,7 @@ function mountArgs({ at, as, from = at }: Mount, { blank, engine }: Walls): stri
     case "folder":
       return ["--dir", at];
     case "new_folder":
-      // The memory of the first process, which could otherwise be made to forget whose end ends it.
+      // A command could change the memory of the first process, so that its end would end nobody.
       if (at === "/proc") return ["--proc", at, ...hidden(`${at}/1`, engine)];
       if (at === "/dev") return ["--dev", at];
       return [...(isAtLeast(engine.version, 0, 7) ? ["--size", FOLDER_BYTES] : []), "--tmpfs", at];

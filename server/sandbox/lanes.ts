@@ -8,6 +8,7 @@ import type { KeptLanes, Lane, Side } from "./kept_lanes.ts";
 const MAX_RUNNING = 10_000;
 /** Shorter than a claim waits for its answer. */
 const WAIT_MS = 7_000;
+/** After this time a process that goes on keeps nobody waiting. */
 const GOES_ON_MS = 24 * 60 * 60 * 1000;
 
 /**

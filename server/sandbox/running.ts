@@ -28,7 +28,7 @@ export interface Before {
   /** The links among the paths, with their targets: no mount keeps a link in its place. */
   links: ReadonlyMap<string, string>;
   programs: SearchedPrograms;
-  /** Whether it, or a process of it, may go on although its outcome is recorded. */
+  /** Whether one of its processes may go on although its outcome is recorded. */
   goes_on?: boolean;
 }
 

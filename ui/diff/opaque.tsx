@@ -7,10 +7,7 @@ interface OpaqueProps {
   action: { id: string; project_id: string; contents_dropped_at?: string | null };
   file:
     & { path: string | null }
-    & Pick<
-      ActionDetail,
-      "before" | "after" | "before_sha256" | "after_sha256"
-    >;
+    & Pick<ActionDetail, "before" | "after" | "before_sha256" | "after_sha256">;
   /** Whether it is text that is too large to show. */
   isLarge: boolean;
 }

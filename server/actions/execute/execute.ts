@@ -123,9 +123,9 @@ export async function executeNew(
 const MOST_STAGED = 32;
 
 /**
- * The temporary file of a write, which is written while the start of the write waits for the disk, or
- * before it if it has no name yet. Only a write of one file into a folder that exists: everything else
- * is visible before its rename.
+ * The new content of a write in a file of its own. A file without a name is written before the start
+ * of the write is in the log, a temporary file while the start waits for the disk. Only a write of one
+ * file into a folder that exists is staged: everything else is visible before its rename.
  */
 class Staging {
   readonly #change: { path: string; temporary: string; after: NewFile } | null;
@@ -152,12 +152,12 @@ class Staging {
       : null;
   }
 
-  /** Before the start is in the log. */
+  /** Stages without a name, before the start is in the log. */
   beginUnseen(): void {
     this.#begin(stageUnnamed);
   }
 
-  /** When the start is in the log, which names the temporary file. */
+  /** Stages under the temporary name, when the start in the log names it. */
   begin(): void {
     this.#begin(stageChange);
   }
@@ -441,8 +441,8 @@ async function executeStarted(
   // The people decided on a held action with its conflicts before them.
   const found = is_derivable && conflicts ? await conflicts.end() : [];
   // Its execution excludes every other change of the row: a review needs a pending one, a rollback a
-  // finished one, and the recovery leaves what runs in this process. Conflicts are added by the others
-  // only to an action that waits or has settled a file.
+  // finished one, and the recovery leaves what runs in this process. Other actions add conflicts only
+  // to one that waits or has settled a file.
   const is_certain = is_derivable && conflicts !== undefined && found.length === 0 &&
     row.rollback_of === null;
   const finished = await finish(services, row, outcome, { is_own: true, is_derivable, is_certain });

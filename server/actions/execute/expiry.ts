@@ -43,7 +43,7 @@ export class Expiry implements DeadlineSource {
   }
 }
 
-/** Looks again at what a command left behind that went on in its sandbox after its outcome. */
+/** Looks again at the files of a command that went on in its sandbox after its outcome. */
 export class GoneOn implements DeadlineSource {
   readonly #services: ActionServices;
 

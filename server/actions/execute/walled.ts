@@ -254,8 +254,8 @@ export async function endWalls(
 }
 
 /**
- * The same for a command that has ended. A process that is left of it keeps its side and is looked at
- * again when it is gone; until then its session is blocked.
+ * Ends the walls of a command that has ended, as `endWalls` does. If a process is left of it, the
+ * command keeps its side, its session is blocked, and gate looks again when the process is gone.
  */
 export async function leaveWalls(
   services: ActionServices,
@@ -263,7 +263,7 @@ export async function leaveWalls(
   left: ProcessIdentity | null,
 ): Promise<Restored[]> {
   const { lanes } = services.sandboxes;
-  // Only a command in the sandbox can have one.
+  // Only a command in the sandbox can leave a process.
   const isLeft = left !== null && services.sandboxes.knows(row.id);
   const removed = await endWalls(services, row, { goes_on: isLeft });
   if (!isLeft) lanes.end(row.id);

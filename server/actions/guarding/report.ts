@@ -66,7 +66,7 @@ export async function reportRemoved(
   await recordAndBlock(services, row, { restored: removed }, left.length === 0 ? null : reason);
 }
 
-/** Blocks the session of a command of which a process goes on, because gate sees only what it left so far. */
+/** Blocks the session of a command, because one of its processes goes on after gate's last look. */
 export async function reportLeft(
   services: ActionServices,
   row: Reported,

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { policyTemplate } from "../../../server/policy/templates.ts";
 import { identify } from "../../../server/runtime/processes.ts";
-import { createTestGate } from "../../helpers.ts";
+import { createTestGate, testCaller } from "../../helpers.ts";
 import { createStage, ENGINE } from "./stage.ts";
 
 const LIBC = `
@@ -65,6 +65,19 @@ const PYTHON = "/usr/bin/python3";
 const canRun = ENGINE !== null && existsSync(PYTHON);
 if (!canRun) console.error("NOT RUN: nothing here can reach for the first process of a sandbox");
 
+const agent = testCaller();
+
+/** A gate that runs every command in the sandbox, and the id of an allowed one. */
+async function submitWalled() {
+  const policies = { ...policyTemplate("balanced"), sandbox: { mode: "always" as const } };
+  const gate = await createTestGate({ policies, sandbox: () => Promise.resolve(ENGINE) });
+  const { action: { id } } = await gate.project.actions.submit(
+    { tool: "run_command", input: { command: "pytest" }, wait_ms: 0 },
+    agent,
+  );
+  return { gate, id };
+}
+
 const YAMA = "/proc/sys/kernel/yama/ptrace_scope";
 const canHold = canRun &&
   (!existsSync(YAMA) || readFileSync(YAMA, "utf8").trim() === "0" || process.getuid?.() === 0);
@@ -105,13 +118,7 @@ test.runIf(canHold)("a process that cannot be ended is told", async () => {
 test.runIf(ENGINE !== null)(
   "while a process goes on its session is blocked, and what it leaves later is moved away",
   async () => {
-    const policies = { ...policyTemplate("balanced"), sandbox: { mode: "always" as const } };
-    const gate = await createTestGate({ policies, sandbox: () => Promise.resolve(ENGINE) });
-    const agent = { id: "agent", scope: "agent" } as never;
-    const { action: { id } } = await gate.project.actions.submit(
-      { tool: "run_command", input: { command: "pytest" }, wait_ms: 0 },
-      agent,
-    );
+    const { gate, id } = await submitWalled();
     const claim = await gate.project.actions.claim(id, { sandbox: true }, agent);
     const goesOn = spawn("/bin/sleep", ["60"]);
     await once(goesOn, "spawn");
@@ -140,7 +147,6 @@ test.runIf(ENGINE !== null)(
 
 test("a command outside the sandbox keeps nobody waiting with a process that it tells of", async () => {
   const gate = await createTestGate({ policies: { defaultEffect: "allow" } });
-  const agent = { id: "agent", scope: "agent" } as never;
   const { action: { id } } = await gate.project.actions.submit(
     { tool: "run_command", input: { command: "true" }, wait_ms: 0 },
     agent,
@@ -157,13 +163,7 @@ test("a command outside the sandbox keeps nobody waiting with a process that it 
 test.runIf(ENGINE !== null)(
   "a command that nobody reported is looked at again when its process is gone",
   async () => {
-    const policies = { ...policyTemplate("balanced"), sandbox: { mode: "always" as const } };
-    const gate = await createTestGate({ policies, sandbox: () => Promise.resolve(ENGINE) });
-    const agent = { id: "agent", scope: "agent" } as never;
-    const { action: { id } } = await gate.project.actions.submit(
-      { tool: "run_command", input: { command: "pytest" }, wait_ms: 0 },
-      agent,
-    );
+    const { gate, id } = await submitWalled();
     const runner = spawn("/bin/sleep", ["60"]);
     await once(runner, "spawn");
     const by = { sandbox: true as const, process: identify(runner.pid!)! };
