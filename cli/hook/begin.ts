@@ -19,7 +19,7 @@ type Env = Record<string, string | undefined>;
 /** After this time the other code loads while the host's input is awaited. */
 const PATIENCE_MS = 5;
 
-/** Begins to ask the daemon; null if the environment alone does not tell where it is. */
+/** Begins to ask the daemon; null if the environment alone does not name its socket. */
 export function beginHook(host: string, env: Env): BegunHook | null {
   const early = beginEarly(env, "agent");
   if (early === null) return null;

@@ -11,7 +11,7 @@ import { NOTED } from "../db/word_groups.ts";
 export interface Listing {
   index: "action_index" | "audit_index";
   of: "actions" | "audit";
-  /** Without the indexes of actions, because SQLite would prefer them to the order of the rows. */
+  /** `of` without its indexes where SQLite would prefer one of them to the order of the rows. */
   rows: string;
   /** The column that rises in the order in which the index follows the rows. */
   key: "number" | "seq";

@@ -19,6 +19,14 @@ export type ConfigsServices = ProjectConfigs["services"] & {
   create: (configs: ProjectConfigs, project_id: string, roots: readonly string[]) => Config;
 };
 
+/** How many days contents are kept. */
+export interface RetentionDays {
+  /** The number in force; null keeps contents for ever. */
+  days: number | null;
+  /** A number that no person has accepted yet. */
+  waiting: number | null;
+}
+
 /** The configs of all projects and of the machine, one object for each project. */
 export class Configs implements ProjectConfigs {
   readonly services: ConfigsServices;
@@ -59,10 +67,10 @@ export class Configs implements ProjectConfigs {
   }
 
   /**
-   * How many days contents are kept; null for ever. A person must have accepted a number, and the file
-   * must still name one; the larger one holds. `waiting` is a number that nobody has accepted.
+   * The days of the retention. A person must have accepted a number, and the file must still name one;
+   * the larger one holds.
    */
-  async retentionDays(): Promise<{ days: number | null; waiting: number | null }> {
+  async retentionDays(): Promise<RetentionDays> {
     const accepted = (await this.acceptedMachine())?.retention?.days;
     const written = this.readMachine().loaded.value?.retention?.days;
     if (written === undefined) return { days: null, waiting: null };

@@ -60,7 +60,7 @@ export class Database implements LedgerDatabase {
   #queued = 0;
   /** Batches of the open transaction. They are repeated when it is rolled back. */
   #held: { statements: Statement[]; after?: Promise<void> }[] = [];
-  /** The first batches of `#held`, which have run in the open transaction. */
+  /** How many of the first batches of `#held` have run in the open transaction. */
   #begun = 0;
   #syncing: Promise<void> | null = null;
   #nextSync: Promise<void> | null = null;

@@ -270,7 +270,7 @@ function wasRolledBack(error: unknown): boolean {
 /** A server of ledgers cannot be used now. */
 export class ServerAway extends GateError {
   readonly why: string;
-  /** What a person does about it, before the command is repeated. */
+  /** The step of a person before the command is repeated. */
   readonly remedy: string;
 
   constructor(message: string, { why, remedy }: { why: string; remedy: string }) {

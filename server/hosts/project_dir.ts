@@ -1,4 +1,7 @@
-/** Hosts pass the folder of the session in this variable: Claude Code, and Qwen Code after it. */
+/**
+ * Hosts pass the folder of the session in these variables: Claude Code and Qwen Code. They are not in
+ * the hosts' records, because `gate hook` reads them before it loads the records.
+ */
 const VARIABLES = ["CLAUDE_PROJECT_DIR"];
 
 /** The folder of the session that a host passed in the environment. */

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { KnownContents } from "../actions/known_contents.ts";
 import type { Caller } from "../auth/schema.ts";
 import { requireReviewer } from "../auth/scopes.ts";
+import type { RetentionDays } from "../config/configs.ts";
 import type { Ledger } from "../db/ledger.ts";
 import type { Environment } from "../environment.ts";
 import { GateError } from "../errors.ts";
@@ -27,11 +28,7 @@ interface RetentionServices {
   ledger: Ledger;
   environment: Environment;
   contents: KnownContents;
-  /**
-   * How many days contents are kept, as a person accepted it; null for ever. `waiting` is a number that
-   * nobody has accepted.
-   */
-  days: () => Promise<{ days: number | null; waiting: number | null }>;
+  days: () => Promise<RetentionDays>;
 }
 
 /** Drops the contents of old, settled actions of one project. Its records and its log stay. */

@@ -38,7 +38,7 @@ export class NobodyError extends Error {
 const LONGEST_SOCKET = 100;
 /** The daemon never sends a longer answer. */
 const MAX_ANSWER = 4 * 1024 * 1024;
-/** The head is within these bytes of an answer, or is looked for only at its end. */
+/** A longer head is parsed only when the connection has ended. */
 const LONGEST_HEAD = 64 * 1024;
 /** The daemon closes a connection with this status when it stayed open without a request. */
 const TOO_LATE = 408;
@@ -139,7 +139,7 @@ class Wire {
     if (this.#length > MAX_ANSWER) return this.#end(new Error("the daemon's answer is too long"));
     this.#pieces.push(piece.slice()); // Bun reuses its buffer
     if (this.#length <= LONGEST_HEAD) this.#head ??= parseHead(Buffer.concat(this.#pieces));
-    // The daemon closes later than it answers: it may wait for a processor until then.
+    // The daemon closes the connection later, because it may wait for a processor until then.
     if (this.#head && this.#length >= this.#head.length) this.#end(null);
   }
 
@@ -164,7 +164,7 @@ function requestBytes({ method, target, token, body }: WireRequest): Uint8Array 
 }
 
 interface Head {
-  /** No integer if the answer is not HTTP. */
+  /** NaN if the answer is not HTTP. */
   status: number;
   headers: Map<string, string>;
   /** Where the body begins. */

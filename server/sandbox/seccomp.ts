@@ -20,7 +20,7 @@ interface Calls {
   shared: readonly number[];
   /** Calls about extended attributes; programs go on without them where a disk has none. */
   unsupported: readonly number[];
-  /** Calls that reach into another process, and the place of its number. */
+  /** Calls that reach into another process, each with the place of the argument that names it. */
   reaching: Record<number, number>;
   /** Calls of which only those about the caller itself pass, where it has no namespaces of its own. */
   of_itself: readonly number[];

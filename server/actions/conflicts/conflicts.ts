@@ -90,7 +90,7 @@ export class ConflictSearch {
       .then(({ length }) => length === 0 ? seq : null, () => null);
   }
 
-  /** The conflicts of now: it searches again if anything was committed since. */
+  /** Returns the present conflicts. Searches again if anything was committed meanwhile. */
   async end(): Promise<Found[]> {
     if (await this.#clear_at === this.#services.ledger.head.seq) return [];
     return await findConflicts(this.#services, this.#row, pathsOf(this.#row));

@@ -438,7 +438,7 @@ async function executeStarted(
   await services.environment.fault?.("applied");
   // `recoverAction` finds this success again, because its record is durable after its files.
   const is_derivable = outcome.execution === "succeeded";
-  // The people decided on a held action with its conflicts before them.
+  // A person saw the conflicts of a held action before the decision.
   const found = is_derivable && conflicts ? await conflicts.end() : [];
   // Its execution excludes every other change of the row: a review needs a pending one, a rollback a
   // finished one, and the recovery leaves what runs in this process. Other actions add conflicts only

@@ -66,7 +66,7 @@ export async function heldBackOf(
   };
 }
 
-/** What a process still changes can be shown to nobody. */
+/** Drops the changes, because nobody can review what a process still changes. */
 async function dropChanges({ services }: ActionContext, { id }: ActionRow): Promise<HeldBack> {
   await services.sandboxes.dropCopy(id);
   return nothing("a process of it could not be ended, so its changes were dropped");

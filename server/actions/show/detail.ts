@@ -57,13 +57,13 @@ export async function detailOf(services: ActionServices, id: string): Promise<Ac
   };
 }
 
-/** Says that a rollback is not possible any more, if a content that it needs was dropped. */
+/** The reversibility of an action whose old content was dropped; null if all of it is kept. */
 async function lostReversibility(
   { ledger }: ActionServices,
   { plan }: ActionRow,
 ): Promise<Pick<ActionDetail, "reversible" | "reversibility"> | null> {
   const replaced = (plan?.changes ?? []).flatMap(({ before }) => before?.sha256 ?? []);
-  const at = replaced.length === 0 ? null : await lastDrop(ledger, [...new Set(replaced)]);
+  const at = await lastDrop(ledger, [...new Set(replaced)]);
   if (at === null) return null;
   const why = droppedText("the old content", at);
   return { reversible: false, reversibility: { level: "not", kept: 0, why } };

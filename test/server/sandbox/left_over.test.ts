@@ -92,7 +92,7 @@ test.runIf(canRun)("no command reaches into the first process of its sandbox", a
   expect(lines.filter((line) => !line.endsWith(" refused"))).toEqual([]);
 });
 
-test.runIf(canHold)("a process that cannot be ended is told", async () => {
+test.runIf(canHold)("a process that cannot be ended is reported", async () => {
   const stage = createStage();
   const holder = spawn(PYTHON, ["-c", HOLD, String(process.pid)], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -145,7 +145,7 @@ test.runIf(ENGINE !== null)(
   },
 );
 
-test("a command outside the sandbox keeps nobody waiting with a process that it tells of", async () => {
+test("a process that a command outside the sandbox reports blocks nothing", async () => {
   const gate = await createTestGate({ policies: { defaultEffect: "allow" } });
   const { action: { id } } = await gate.project.actions.submit(
     { tool: "run_command", input: { command: "true" }, wait_ms: 0 },
