@@ -51,7 +51,7 @@ export interface Scan {
   others: Statement;
   /** Selects `columns` of the rows in the span; `end` adds conditions, order and limit. */
   select: (columns: string, span: Span, end: End) => Statement;
-  /** Whether it reads all actions, whose numbers have no gaps. */
+  /** Whether it reads all actions, whose numbers have gaps only where another program wrote one. */
   isWhole?: boolean;
   /** Selects the `seq` or the `number` of the same rows, from the index alone where it has both. */
   keys: (key: "seq" | "number", span: Span, end: End) => Statement;
@@ -193,6 +193,19 @@ export async function restOf(
   return scan.order === "ASC"
     ? { ...span, low: Number(row.seq) + 1 }
     : { ...span, before: Number(row.seq) };
+}
+
+/** The span without the numbers that no action has before its next one. */
+export async function skipGap(ledger: Ledger, scan: Scan, span: Span): Promise<Span> {
+  const { sql, args } = scan.keys("number", span, (key) => ({
+    sql: ` ORDER BY ${key} ${scan.order} LIMIT 1`,
+    args: [],
+  }));
+  const [row] = await ledger.all(sql, args);
+  if (row === undefined) return { ...span, before: span.low };
+  return scan.order === "ASC"
+    ? { ...span, low: Number(row.number) }
+    : { ...span, before: Number(row.number) + 1 };
 }
 
 /** The columns and the number of rows to read. */

@@ -18,6 +18,7 @@ import {
   scansOf,
   selectAll,
   selectFew,
+  skipGap,
   type Span,
   toMatch,
   wordScan,
@@ -199,7 +200,7 @@ function byRows(
       const rows = next;
       if (scan.isWhole) {
         const { part, rest } = cut(span, rows, scan.order);
-        return { ...selectAll(scan, part, columns), rest: () => Promise.resolve(rest) };
+        return { ...selectAll(scan, part, columns), rest: () => skipGap(ledger, scan, rest) };
       }
       return {
         ...selectFew(scan, span, { ...columns, words, rows }),

@@ -109,6 +109,23 @@ const STATUSES = [
 ];
 const RISKS = ["critical", "high", "medium", "low"];
 
+/** To read all numbers up to this one takes hours. */
+const FAR = 2 ** 40;
+
+test.each([["newest", [FAR, 3, 2, 1]], ["oldest", [1, 2, 3, FAR]]])(
+  "a list passes by the numbers before one that another program wrote: %s first",
+  async (order, wanted) => {
+    const gate = await createTestGate();
+    await plant(gate, 3);
+    const sql = `INSERT INTO actions (project_id, id, number, seq, root, session_id, agent, tool,
+        status, execution, decision, risk, reversible, digest, created_at, decided_by)
+      SELECT project_id, 'far', ?1, ?1, root, session_id, agent, tool, status, execution, decision,
+        risk, reversible, digest, created_at, decided_by FROM actions WHERE number = 1`;
+    await gate.project.ledger.commit({ statements: [{ sql, args: [FAR] }], events: [] });
+    expect(await seqs(gate, `decided_by=policy&order=${order}`)).toEqual(wanted);
+  },
+);
+
 test("a list goes on in its order: the oldest first, or by a column and then the newest", async () => {
   const gate = await createTestGate();
   const rows = await plant(gate, 900);
