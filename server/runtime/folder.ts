@@ -16,6 +16,7 @@ import { basename, dirname, join, parse } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { GateError, reasonOfCode } from "../errors.ts";
+import { COMMON_CALLS, readySystemCalls } from "./system_calls.ts";
 
 /** An open folder: its names keep their meaning until `close`, even if a parent is renamed. */
 export interface Folder {
@@ -43,6 +44,20 @@ const O_DIRECTORY = constants.O_DIRECTORY ?? 0;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 /** Linux: opens a folder without the right to list it. The number is the same on x64 and arm64. */
 const O_PATH = 0o10000000;
+
+/** Stands for the current folder; the paths here are absolute. */
+const AT_FDCWD = -100;
+const O_CLOEXEC = 0o2000000;
+/** No symbolic link and no link of /proc in any part of the path. */
+const RESOLVE_NO_LINKS = 0x04 | 0x02;
+/** Linux: the flags, the mode and the way of `openat2`. */
+const WITHOUT_LINKS = new Uint8Array(
+  BigUint64Array.of(
+    BigInt(O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+    0n,
+    BigInt(RESOLVE_NO_LINKS),
+  ).buffer,
+);
 
 const byDescriptor = process.platform === "linux" && existsSync("/proc/self/fd");
 
@@ -94,6 +109,8 @@ export function removeEmptyFolders(made: readonly string[]): void {
 }
 
 function walk(path: string, make: boolean): OpenedFolder {
+  const opened = openWhole(path);
+  if (opened !== null) return { folder: heldOpen(opened, path), made: [] };
   const names = path.split("/").filter((name) => name !== "");
   const made: string[] = [];
   let fd = openSync("/", O_PATH | O_DIRECTORY);
@@ -116,6 +133,15 @@ function walk(path: string, make: boolean): OpenedFolder {
     removeEmptyFolders(made);
     throw error;
   }
+}
+
+/** The open folder, if one call can open it without following a link; else null. */
+function openWhole(path: string): number | null {
+  const calls = readySystemCalls();
+  if (!calls?.shares_descriptors || !path.isWellFormed() || path.includes("\0")) return null;
+  const name = new TextEncoder().encode(`${path}\0`);
+  const fd = calls.call(COMMON_CALLS.openat2, AT_FDCWD, name, WITHOUT_LINKS, WITHOUT_LINKS.length);
+  return fd < 0 ? null : fd;
 }
 
 function enter(

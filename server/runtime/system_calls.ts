@@ -8,6 +8,8 @@ export interface SystemCalls {
   numbers: CallNumbers;
   /** Returns what the call returns, -1 if it fails. */
   call(number: number, ...given: Argument[]): number;
+  /** Whether `node:fs` takes a file descriptor that a call has opened: Deno keeps a table of its own. */
+  shares_descriptors: boolean;
   /** The address of this memory, which must stay in use while the kernel reads it. */
   addressOf(memory: Uint8Array): bigint;
 }
@@ -36,6 +38,7 @@ export interface CallNumbers {
 export const COMMON_CALLS = {
   pidfd_open: 434,
   close_range: 436,
+  openat2: 437,
   pidfd_getfd: 438,
   landlock_create_ruleset: 444,
   landlock_add_rule: 445,
@@ -108,7 +111,18 @@ export async function openSystemCalls(): Promise<SystemCalls | null> {
   return null;
 }
 
-type Opened = Pick<SystemCalls, "call" | "addressOf">;
+let ready: SystemCalls | null = null;
+let opening: Promise<void> | null = null;
+
+/** The same, for callers that cannot wait: null until they are open. The first call begins to open them. */
+export function readySystemCalls(): SystemCalls | null {
+  opening ??= openSystemCalls().then((opened) => {
+    ready = opened;
+  });
+  return ready;
+}
+
+type Opened = Omit<SystemCalls, "numbers">;
 
 const SEVEN = Array.from({ length: MOST_ARGUMENTS + 1 }, () => "i64" as const);
 
@@ -125,7 +139,8 @@ interface DenoFfi {
 function openByDeno(library: string): Opened {
   const { dlopen, UnsafePointer } = (globalThis as unknown as { Deno: DenoFfi }).Deno;
   const { syscall } = dlopen(library, { syscall: { parameters: SEVEN, result: "i64" } }).symbols;
-  return callsOf(syscall, (memory) => BigInt(UnsafePointer.value(UnsafePointer.of(memory))));
+  const addressOf = (memory: Uint8Array) => BigInt(UnsafePointer.value(UnsafePointer.of(memory)));
+  return { ...callsOf(syscall, addressOf), shares_descriptors: false };
 }
 
 interface BunFfi {
@@ -140,13 +155,13 @@ async function openByBun(library: string): Promise<Opened> {
   const name = "bun:ffi";
   const { dlopen, ptr } = await import(name) as BunFfi;
   const { syscall } = dlopen(library, { syscall: { args: SEVEN, returns: "i64" } }).symbols;
-  return callsOf(syscall, (memory) => BigInt(ptr(memory)));
+  return { ...callsOf(syscall, (memory) => BigInt(ptr(memory))), shares_descriptors: true };
 }
 
 function callsOf(
   syscall: (...given: bigint[]) => bigint | number,
   addressOf: (memory: Uint8Array) => bigint,
-): Opened {
+): Pick<SystemCalls, "call" | "addressOf"> {
   const wordOf = (one: Argument) => one instanceof Uint8Array ? addressOf(one) : BigInt(one);
   return {
     addressOf,

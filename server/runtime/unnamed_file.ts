@@ -1,6 +1,6 @@
 import { constants, openSync } from "node:fs";
 import type { Folder } from "./folder.ts";
-import { openSystemCalls, type SystemCalls } from "./system_calls.ts";
+import { readySystemCalls } from "./system_calls.ts";
 
 /** Linux: a file without a name. The first number is the same on x64 and arm64. */
 const O_TMPFILE = 0o20000000 | (constants.O_DIRECTORY ?? 0);
@@ -9,15 +9,9 @@ const O_TMPFILE = 0o20000000 | (constants.O_DIRECTORY ?? 0);
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
 
-let calls: SystemCalls | null = null;
-let opening: Promise<void> | null = null;
-
 /** Whether this process can name such a file. The first call begins to prepare it and returns false. */
 export function canNameFiles(): boolean {
-  opening ??= openSystemCalls().then((opened) => {
-    calls = opened;
-  });
-  return calls !== null;
+  return readySystemCalls() !== null;
 }
 
 /**
@@ -35,6 +29,7 @@ export function createUnnamed(folder: Folder): number | null {
 
 /** Gives the file its name. Returns false if it could not, for example because another file has it. */
 export function nameFile(fd: number, path: string): boolean {
+  const calls = readySystemCalls();
   if (calls === null) return false;
   const from = new TextEncoder().encode(`/proc/self/fd/${fd}\0`);
   const to = new TextEncoder().encode(`${path}\0`);

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openByName, openFolder } from "../../../server/runtime/folder.ts";
+import { openSystemCalls, readySystemCalls } from "../../../server/runtime/system_calls.ts";
 
 function build(): string {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-folder-")));
@@ -26,6 +27,10 @@ const WAYS = {
   "by descriptor": (path: string, make = false) => openFolder(path, { make }),
   "by name": (path: string, make = false) => openByName(path, make),
 };
+
+// Where one call can open a folder, it does so once this is prepared.
+readySystemCalls();
+await openSystemCalls();
 
 describe.each(Object.entries(WAYS))("a folder opened %s", (_way, open) => {
   test("gives paths of names in it, and lasts", async () => {
