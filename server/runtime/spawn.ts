@@ -165,7 +165,9 @@ class Run {
   #watch({ limits, tells_first }: SandboxStart): void {
     const { pid } = this.#job;
     if (pid === undefined) return;
-    const watch = new UsageWatch(pid, limits, { has_group: !tells_first });
+    // Elsewhere a look at the group starts `ps`, and the limits know only Linux.
+    const has_group = !tells_first && process.platform === "linux";
+    const watch = new UsageWatch(pid, limits, { has_group });
     const look = () => {
       const { breach, isNear } = watch.look();
       if (breach !== null) return this.#stop(`${breach}: it was stopped`, "SIGKILL");
