@@ -163,6 +163,7 @@ const CHUNKS = [
   () => import("./approvals/take_part.tsx"),
   () => import("./diff/images.tsx"),
   () => import("./diff/moved.tsx"),
+  () => import("./diff/opaque.tsx"),
   () => import("./diff/notes.tsx"),
   () => import("./diff/earlier_comments.tsx"),
   () => import("./settings/notices.ts"),

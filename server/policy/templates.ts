@@ -93,7 +93,10 @@ const SECRETS: PolicyEntry[] = [
     ...["/run/secrets/**", "/var/run/secrets/**"],
   ].map((pattern) => ({ pattern, reason: "Secrets of the machine stay out of an agent's hands" })),
   // Kerberos and X11 keep them in the folder of temporary files, or in the home.
-  ...["krb5cc*", "xauth_*", ".Xauthority", ".ICEauthority", "/run/user/**"]
+  ...[
+    ...["krb5cc*", "xauth_*"].map((name) => `/{tmp,var/tmp,private/tmp}/${name}`),
+    ...[".Xauthority", ".ICEauthority", "/run/user/**"],
+  ]
     .map((pattern) => ({ pattern, reason: "Logins stay out of an agent's hands" })),
   { pattern: "~/.*_history", reason: "What people typed may contain passwords" },
 ];
