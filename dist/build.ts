@@ -7,6 +7,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { withPlainCrash } from "./bun_crash.ts";
 import { withoutOwnVariables } from "./bun_environment.ts";
+import { withLaterPurge } from "./bun_memory.ts";
 import { withEarlyOptimization } from "./bun_thresholds.ts";
 import { buildExecutable, type BunBuild, hashOf, type Target } from "./executable.ts";
 import { signAdHoc, verifyAdHoc } from "./macho.ts";
@@ -91,9 +92,8 @@ async function compile(
 ): Promise<void> {
   await mkdir(BIN, { recursive: true });
   const runtime = `${parts.outfile}.bun`;
-  const bun = withEarlyOptimization(
-    withPlainCrash(withoutOwnVariables(await readFile(parts.bun))),
-  );
+  const bun = [withoutOwnVariables, withPlainCrash, withEarlyOptimization, withLaterPurge]
+    .reduce((changed, change) => change(changed), await readFile(parts.bun) as Uint8Array);
   await writeFile(runtime, bun, { mode: 0o755 });
   const target: Target = {
     root: ROOT,
