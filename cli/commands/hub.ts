@@ -12,6 +12,7 @@ import { chooseProject } from "../project.ts";
 import { PASSPHRASE_STDIN } from "../proof/passphrases.ts";
 import { openReview, Prover } from "../proof/prover.ts";
 import { paint, print, printJson, say, table } from "../terminal/output.ts";
+import { withSpinner } from "../terminal/prompts.ts";
 import { visibleLine } from "../terminal/visible.ts";
 import { writeHeads } from "../witness/memory.ts";
 
@@ -53,7 +54,11 @@ export function createCommand(io: Io) {
       announceMove(io, id, "to", await unwrap(client.api.hub.storage.$get()));
       const join = (by: Connection) => joinShared(io, scopedClient(by, id), { id, json });
       const moved = !shared
-        ? await unwrap(client.api.hub.projects[":id"].server.$put({ param: { id }, query: {} }))
+        ? await whileMoving(
+          io,
+          json,
+          () => unwrap(client.api.hub.projects[":id"].server.$put({ param: { id }, query: {} })),
+        )
         : await join(connection).catch(async (error) => {
           if (!freshHome || !hasOwnKeys(error)) throw error;
           return await join(await beginFreshHome(io, client, reconnect));
@@ -72,10 +77,19 @@ export function createCommand(io: Io) {
       const param = { id: await chooseProject(io, client, project) };
       announceMove(io, param.id, "from", await unwrap(client.api.hub.storage.$get()));
       const query = whole ? { whole: "true" as const } : {};
-      const moved = await unwrap(client.api.hub.projects[":id"].server.$delete({ param, query }));
+      const moved = await whileMoving(
+        io,
+        json,
+        () => unwrap(client.api.hub.projects[":id"].server.$delete({ param, query })),
+      );
       conclude(io, moved, json);
     });
   return hub;
+}
+
+/** Waits for the daemon, which needs seconds or minutes for a move. */
+function whileMoving<T>(io: Io, json: true | undefined, move: () => Promise<T>): Promise<T> {
+  return json ? move() : withSpinner(io, "Moving the ledger", move);
 }
 
 /** Whether the daemon refuses to join because this home has keys of its own. */
@@ -93,8 +107,9 @@ async function joinShared(
   { id, json }: { id: string; json: true | undefined },
 ): Promise<MovedLedger> {
   const { hub, proof, config } = client.api;
+  const query = { shared: "true" as const };
   const join = () =>
-    unwrap(hub.projects[":id"].server.$put({ param: { id }, query: { shared: "true" } }));
+    whileMoving(io, json, () => unwrap(hub.projects[":id"].server.$put({ param: { id }, query })));
   const before = await unwrap(proof.$get());
   try {
     return await join();

@@ -2,6 +2,7 @@ import { refusePassphrase } from "../../server/proof/passphrase.ts";
 import { CliError, EXIT } from "../errors.ts";
 import type { Io, Terminal } from "../io.ts";
 import { readLines } from "../terminal/input.ts";
+import { withoutSpinner } from "../terminal/prompts.ts";
 import { hideTyping, typedInput } from "../terminal/typing.ts";
 
 /** The option of every command that may need a person's passphrase. */
@@ -76,16 +77,17 @@ export class Passphrases {
     if (output === null) throw unaskable();
     hideTyping(this.#io);
     const { isCancel, password } = await import("../terminal/questions.ts");
-    const typed = await password({
-      message,
-      mask: "",
-      input: typedInput(this.#io),
-      output,
-      validate: (value = "") => {
-        const why = refuse?.(value) ?? (value === "" ? "it is empty" : null);
-        return why === null ? undefined : `Cannot use it: ${why}`;
-      },
-    });
+    const typed = await withoutSpinner(this.#io, () =>
+      password({
+        message,
+        mask: "",
+        input: typedInput(this.#io),
+        output,
+        validate: (value = "") => {
+          const why = refuse?.(value) ?? (value === "" ? "it is empty" : null);
+          return why === null ? undefined : `Cannot use it: ${why}`;
+        },
+      }));
     if (!isCancel(typed)) return typed;
     throw new CliError("Cannot go on: you gave no passphrase; nothing changed");
   }

@@ -1,15 +1,6 @@
 import { updateSettings } from "@clack/prompts";
 
-export {
-  cancel,
-  confirm,
-  isCancel,
-  multiselect,
-  password,
-  select,
-  spinner,
-  text,
-} from "@clack/prompts";
+export { cancel, confirm, isCancel, multiselect, password, select, text } from "@clack/prompts";
 
 const CTRL_D = "\x04";
 

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTempFolder } from "../../temp_folder.ts";
@@ -206,4 +207,28 @@ test("an approval says that the agent's machine executes it, and when that machi
   );
   await second.good("daemon", "start");
   await expect.poll(() => second.onDisk("b.txt"), { timeout: 20_000 }).toBe("b");
+});
+
+test("while a server is slow, a person sees that the ledger is being moved", async () => {
+  const slow = createServer((socket) => {
+    socket.on("error", () => {});
+    setTimeout(() => socket.destroy(), 1_500);
+  });
+  await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void slow.close());
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const gated = await openGatedProject("token", {
+    approvals: { proof: "token" },
+    storage: { url },
+  });
+  onTestFinished(() => gated.close());
+  const seen = await gated.terminal.run(["hub", "join"], { person: true });
+  expect(seen.code).toBe(1);
+  // The line is gone when the answer is there.
+  // deno-lint-ignore no-control-regex
+  expect(seen.stderr).toMatch(/◒ {2}Moving the ledger.*\r\x1b\[2K.*gate: Cannot move the ledger/s);
+  for (const options of [{ args: ["--json"], person: true }, { args: [], person: false }]) {
+    const { stderr } = await gated.terminal.run(["hub", "join", ...options.args], options);
+    expect(stderr).not.toContain("◒");
+  }
 });
