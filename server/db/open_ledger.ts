@@ -80,6 +80,8 @@ export interface LedgerOptions {
   serve?: (request: unknown) => Promise<PassedAnswer>;
   /** The schema of this release; only tests give another. */
   migrations?: Migration[];
+  /** Told after each durable commit null, and after a commit that the disk refused its error. */
+  noteSaved?: (error: GateError | null) => void;
   /** Called when the server of the ledger stops answering: the ledger must be closed. */
   lost?: (error: GateError) => void;
 }
@@ -187,6 +189,7 @@ class OwnedLedger implements Ledger {
   /** Committed events whose callers still wait for the disk, and what came after those. */
   #unpublished: Unpublished[] = [];
   #timer: ReturnType<typeof globalThis.setTimeout> | null = null;
+  #isClosing = false;
   readonly machine: Machine | null;
   readonly #mirror: Mirror | null;
   /** Where several machines may commit. */
@@ -259,6 +262,20 @@ class OwnedLedger implements Ledger {
   }
 
   async commit(change: Change): Promise<Committed> {
+    const { noteSaved } = this.#options;
+    try {
+      const committed = await this.#commit(change);
+      // The disk may not have a derivable one yet.
+      if (!change.is_derivable) noteSaved?.(null);
+      return committed;
+    } catch (error) {
+      const isRefused = error instanceof GateError && error.code === "unavailable";
+      if (isRefused && !this.#isClosing) noteSaved?.(error);
+      throw error;
+    }
+  }
+
+  async #commit(change: Change): Promise<Committed> {
     const { machine } = this;
     const { redact } = this.#options;
     const events = change.events.map((event) => stamped(redact(event), machine));
@@ -312,6 +329,7 @@ class OwnedLedger implements Ledger {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#projector.close();
     if (this.#tail) {
       await this.#tail.close();

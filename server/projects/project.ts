@@ -34,6 +34,7 @@ import type { Configs } from "../config/configs.ts";
 import { listPolicyChanges } from "../config/store.ts";
 import { MACHINE_ID } from "../constants.ts";
 import type { Environment } from "../environment.ts";
+import type { GateError } from "../errors.ts";
 import type { Ledger, MachineName, NewEvent } from "../db/ledger.ts";
 import { isOwnEvent } from "../db/machines.ts";
 import type { ServerAddress } from "../db/server_database.ts";
@@ -96,6 +97,8 @@ export interface ProjectOptions {
   reach: (url: string) => Promise<ServerAddress>;
   /** The name of this machine among those that share a ledger. */
   own: () => MachineName;
+  /** Told whether the newest commit was saved; its error if not. */
+  noteSaved: (error: GateError | null) => void;
   /** Called when the server of the ledger stops answering. */
   lost: (error: unknown) => void;
   /** The event of a person who has just let this machine join others. */
@@ -257,6 +260,7 @@ export class Project {
         stream.remember(events);
       },
       reach: options.reach,
+      noteSaved: options.noteSaved,
       lost: options.lost,
       own: options.own,
       isWaiting: () => opened?.actions.isWaiting ?? false,

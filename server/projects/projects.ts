@@ -40,7 +40,7 @@ export type Registrant =
 
 type Shared = Omit<
   ProjectOptions,
-  "id" | "roots" | "neighbours" | "visit" | "reach" | "own" | "lost" | "joining"
+  "id" | "roots" | "neighbours" | "visit" | "reach" | "own" | "lost" | "joining" | "noteSaved"
 >;
 
 /** The projects of this machine. Opens each one at its first use. */
@@ -53,6 +53,8 @@ export class Projects {
   readonly #places: LedgerPlaces;
   /** The problem of each project, until the project opens without it. */
   readonly #problems = new Map<string, DaemonProblem>();
+  /** Why the newest change of a project was not saved, until one is. */
+  readonly #unsaved = new Map<string, DaemonProblem>();
   /** The projects whose ledger cannot be read now. */
   readonly #unread = new Set<string>();
   /** The projects whose ledger is being moved. */
@@ -433,7 +435,7 @@ export class Projects {
     const damaged = [...this.#damaged].filter(([path]) => existsSync(path)).map(([path, id]) =>
       keptProblem(`damaged ledger of "${id}"`, path)
     );
-    return [...this.#problems.values(), ...damaged];
+    return [...this.#problems.values(), ...this.#unsaved.values(), ...damaged];
   }
 
   /** Ends every wait for a decision. */
@@ -465,6 +467,7 @@ export class Projects {
           this.#places.note(project_id, error);
           void this.#open.close(project_id);
         },
+        noteSaved: (error) => this.#noteSaved(project_id, error),
         visit: async (home_project, event) => {
           const { ledger } = await this.get(home_project);
           await ledger.commit({ statements: [], events: [event] });
@@ -477,6 +480,8 @@ export class Projects {
       });
       if (problem) this.#problems.set(project_id, problemOf(problem));
       else this.#problems.delete(project_id);
+      // The opening wrote to the disk or to the server.
+      this.#unsaved.delete(project_id);
       this.#unread.delete(project_id);
       this.#noteDamaged(project_id);
       if (!is_indexed) await this.#registry.index(project.ledger);
@@ -509,6 +514,12 @@ export class Projects {
     for (const path of listDamaged(join(home, "projects", project_id, "ledger.db"))) {
       this.#damaged.set(path, project_id);
     }
+  }
+
+  #noteSaved(project_id: string, error: GateError | null): void {
+    if (error === null) return void this.#unsaved.delete(project_id);
+    const message = `project "${project_id}": the newest change was not saved: ${error.message}`;
+    this.#unsaved.set(project_id, problemOf(message, error.toProblem().next));
   }
 
   #report(project_id: string, error: unknown): void {

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { VERSION } from "../../server/constants.ts";
 import { Daemon } from "../../server/daemon.ts";
+import { Connection } from "../../server/db/connection.ts";
 import { createTestEnvironment, createTestGate, testCaller, type TestGate } from "../helpers.ts";
 
 const PERSON = { id: "reviewer", scope: "reviewer" } as const;
@@ -32,6 +33,35 @@ test("the status of a sound daemon", async () => {
     projects: [{ id: "test", pending_count: 0, reachable: true }],
   });
   expect(status.pid).toBeGreaterThan(0);
+});
+
+test("a daemon that could not save its newest change is not healthy until it saves one", async () => {
+  const gate = await createTestGate();
+  const status = async () => await (await gate.request("GET", "/api/daemon/status")).json();
+  const openSession = async () => (await gate.request("POST", "/api/sessions", {}, "agent")).status;
+  expect(await openSession()).toBe(201);
+  const { run } = Connection.prototype;
+  const spy = vi.spyOn(Connection.prototype, "run").mockImplementation(
+    function (this: Connection, statement) {
+      if (statement.sql !== "COMMIT") return run.call(this, statement);
+      throw Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+    },
+  );
+  onTestFinished(() => spy.mockRestore());
+  expect(await openSession()).toBe(503);
+  expect(await status()).toMatchObject({
+    healthy: false,
+    findings: [{
+      message: expect.stringMatching(
+        /^project "test": the newest change was not saved: Cannot use ".*": the disk is full; free/,
+      ),
+      fix: "free some space and try again",
+    }],
+  });
+  spy.mockRestore();
+  expect(await status()).toMatchObject({ healthy: false });
+  expect(await openSession()).toBe(201);
+  expect(await status()).toMatchObject({ healthy: true, problems: [] });
 });
 
 test("a second daemon on the same home is refused, and the first goes on", async () => {
