@@ -122,7 +122,8 @@ export function protectWrite(names: readonly PathNames[]): Finding[] {
     const hits = names.map((one) => matchPath(compiled, one, true));
     if (denies) {
       if (hits.some((one) => one !== "no")) {
-        found.push(builtin("deny", "self-protection", pattern, `${why} is off limits`));
+        const reason = `${why} ("${inProject(names.at(-1)!)}") is off limits`;
+        found.push(builtin("deny", "self-protection", pattern, reason));
       }
     } else if (hits.includes("yes") || (!vague && hits.includes("maybe"))) {
       const reason = `${why} ("${inProject(names.at(-1)!)}"): a person must approve it`;
