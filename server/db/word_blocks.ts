@@ -43,14 +43,17 @@ export async function noteNextBlock(source: WordSource): Promise<boolean> {
   const { project_id } = source;
   const { done, changes, last } = await stateOf(source);
   if (last < done + BLOCK) return false;
-  const block = done / BLOCK;
+  // Another program can write a number far ahead. A block without actions needs no rows.
+  const block = Math.floor((await nextNumber(source, done) - 1) / BLOCK);
+  const end = (block + 1) * BLOCK;
+  if (last < end) return false;
   const words = await wordsOfBlock(source, block);
   await source.exclusive(async (write) => {
     // A text that changed meanwhile may have been read before: the block is read again.
     if ((await stateOf(source)).changes !== changes) return;
     await write([insertWords("word_blocks", { project_id, at: block, words }), {
       sql: "UPDATE projected SET number = ? WHERE name = 'word_blocks'",
-      args: [done + BLOCK],
+      args: [end],
     }]);
   });
   if (isMergedAfter(block)) await mergeWords(source);
@@ -80,6 +83,15 @@ async function mergeWords({ exclusive }: WordSource): Promise<void> {
     });
     await pause();
   }
+}
+
+/** The number of the next action after this number; infinite if there is none. */
+export async function nextNumber({ all, project_id }: BlockSource, after: number): Promise<number> {
+  const [row] = await all(
+    "SELECT min(number) AS next FROM actions NOT INDEXED WHERE project_id = ? AND number > ?",
+    [project_id, after],
+  );
+  return Number(row!.next ?? Infinity);
 }
 
 /** The last action of a noted block and of all, and how often searched texts have changed. */

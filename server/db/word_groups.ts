@@ -5,6 +5,7 @@ import {
   type BlockWord,
   doMeet,
   insertWords,
+  nextNumber,
   stateOf,
   type WordSource,
 } from "./word_blocks.ts";
@@ -19,10 +20,10 @@ export const NOTED: BlockWord = { word: "", place: 0, meets: "" };
 export async function noteNextGroup(source: WordSource): Promise<boolean> {
   const { project_id } = source;
   const { done, changes } = await stateOf(source);
-  const noted = await listGroups(source);
-  const complete = Math.floor(done / BLOCK / GROUP);
-  const group = Array.from({ length: complete }, (_, at) => at).find((at) => !noted.has(at));
-  if (group === undefined) return false;
+  const next = (await lastGroup(source) + 1) * GROUP * BLOCK;
+  // A group without actions needs no rows.
+  const group = Math.floor((await nextNumber(source, next) - 1) / BLOCK / GROUP);
+  if (done < (group + 1) * GROUP * BLOCK) return false;
   const words = await wordsOfGroup(source, group);
   await source.exclusive(async (write) => {
     // A text that changed meanwhile has removed the rows of its block: the group is read again.
@@ -38,6 +39,13 @@ export async function listGroups(source: BlockSource): Promise<Set<number>> {
   const sql = "SELECT block_group FROM word_groups WHERE project_id = ? AND word = ?";
   const rows = await source.all(sql, [source.project_id, NOTED.word]);
   return new Set(rows.map(({ block_group }) => Number(block_group)));
+}
+
+/** The last group that is noted; -1 if none is. */
+async function lastGroup({ all, project_id }: BlockSource): Promise<number> {
+  const sql = "SELECT max(block_group) AS last FROM word_groups WHERE project_id = ? AND word = ?";
+  const [row] = await all(sql, [project_id, NOTED.word]);
+  return Number(row!.last ?? -1);
 }
 
 /** The words that are frequent in each block of a group; none if a block has no rows. */

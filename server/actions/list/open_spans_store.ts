@@ -24,27 +24,19 @@ export async function openSpans(
 ): Promise<OpenSpan[]> {
   const words = plainWords(text);
   if (words === null || words.length < 2) return [{ ...span, is_apart: false }];
-  const numbers = Array.from(
-    { length: blockOf(span.before - 1) - blockOf(span.low) + 1 },
-    (_, at) => blockOf(span.low) + at,
-  );
-  const closed = await closedGroups(ledger, words, numbers);
-  const isInClosed = (block: number) => closed.has(Math.floor(block / GROUP));
-  const unknown = numbers.filter((block) => !isInClosed(block));
-  const blocks = await readNotes(ledger, words, { ...BLOCKS, numbers: unknown });
   const open: OpenSpan[] = [];
-  // From the end of the search to its begin, so that each block knows what follows it.
+  // From the end of the search to its begin, so that each part knows what follows it.
   let meetsLater = true;
-  for (const block of order === "DESC" ? numbers : numbers.toReversed()) {
-    const found = blocks.get(block) ?? [];
-    if (isInClosed(block) || isClosed(found)) {
+  const parts = await notedParts(ledger, words, span);
+  for (const { first, end, found } of order === "DESC" ? parts : parts.toReversed()) {
+    if (isClosed(found)) {
       meetsLater = false;
       continue;
     }
     // Two frequent words that meet do so in this block.
     if (words.length === 2 && found.length === 2) meetsLater = true;
-    const low = Math.max(span.low, block * BLOCK + 1);
-    const before = Math.min(span.before, (block + 1) * BLOCK + 1);
+    const low = Math.max(span.low, first * BLOCK + 1);
+    const before = Math.min(span.before, end * BLOCK + 1);
     open.push({ low, before, is_apart: found.length === 0 && !meetsLater });
   }
   return joined(order === "DESC" ? open : open.toReversed());
@@ -82,17 +74,55 @@ function blockOf(seq: number): number {
   return Math.floor((seq - 1) / BLOCK);
 }
 
-/** The groups of these blocks, all of each, in which two of the words never meet. */
-async function closedGroups(
+/** The blocks from `first` up to below `end`, and the notes about them. */
+interface Part {
+  first: number;
+  end: number;
+  found: readonly BlockWord[];
+}
+
+/**
+ * The blocks of a span in order: groups in which two of the words never meet, other blocks with notes,
+ * and one part for all blocks between them. The numbers of actions can have a gap of any size.
+ */
+async function notedParts(
   ledger: Ledger,
   words: readonly string[],
-  blocks: readonly number[],
-): Promise<Set<number>> {
-  const [first, last] = [blocks[0]!, blocks.at(-1)!];
-  const numbers: number[] = [];
-  for (let at = Math.ceil(first / GROUP); (at + 1) * GROUP <= last + 1; at++) numbers.push(at);
-  const found = await readNotes(ledger, words, { ...GROUPS, numbers });
-  return new Set(numbers.filter((group) => isClosed(found.get(group) ?? [])));
+  span: Span,
+): Promise<Part[]> {
+  const [first, end] = [blockOf(span.low), blockOf(span.before - 1) + 1];
+  const range = { first: Math.ceil(first / GROUP), end: Math.floor(end / GROUP) };
+  const groups = [...await readNotes(ledger, words, { ...GROUPS, ...range })]
+    .filter(([, found]) => isClosed(found))
+    .map(([at, found]) => ({ first: at * GROUP, end: (at + 1) * GROUP, found }));
+  const noted = [...groups, ...await blocksBeside(ledger, words, { first, end }, groups)]
+    .sort((a, b) => a.first - b.first);
+  const parts: Part[] = [];
+  for (const part of [...noted, { first: end, end, found: [] }]) {
+    const from = parts.at(-1)?.end ?? first;
+    if (from < part.first) parts.push({ first: from, end: part.first, found: [] });
+    if (part.first < part.end) parts.push(part);
+  }
+  return parts;
+}
+
+/** The blocks with notes in a range that are in none of these groups. */
+async function blocksBeside(
+  ledger: Ledger,
+  words: readonly string[],
+  { first, end }: { first: number; end: number },
+  groups: readonly Part[],
+): Promise<Part[]> {
+  const closed = new Map(groups.map((group) => [group.first, group]));
+  const groupOf = (block: number) => closed.get(Math.floor(block / GROUP) * GROUP);
+  const range = { first, end };
+  while (range.first < end && groupOf(range.first)) range.first = groupOf(range.first)!.end;
+  while (range.end > range.first && groupOf(range.end - 1)) {
+    range.end = groupOf(range.end - 1)!.first;
+  }
+  return [...await readNotes(ledger, words, { ...BLOCKS, ...range })]
+    .filter(([block]) => !groupOf(block))
+    .map(([block, found]) => ({ first: block, end: block + 1, found }));
 }
 
 /** A table of frequent words, and its column with the number of a block or a group. */
@@ -113,23 +143,23 @@ const GROUPS: Notes = {
     AND block < (block_group + 1) * ${GROUP}) = ${GROUP}`,
 };
 
-/** The notes about the words by number, in rising order. */
+/** The notes about the words by number, from `first` up to below `end`. */
 async function readNotes(
   ledger: Ledger,
   words: readonly string[],
-  { table, column, condition, numbers }: Notes & { numbers: readonly number[] },
+  { table, column, condition, first, end }: Notes & { first: number; end: number },
 ): Promise<Map<number, BlockWord[]>> {
   const found = new Map<number, BlockWord[]>();
-  if (numbers.length === 0) return found;
+  if (first >= end) return found;
   // A row for each word, because a value of a row costs more than its text.
   const rows = await ledger.all(
     `SELECT word, group_concat(${column} || ' ' || place || ' ' || meets, ',') AS notes
       FROM ${table} WHERE project_id = ?
         AND word IN (${
       words.map(() => "?").join()
-    }) AND ${column} >= ? AND ${column} <= ?${condition}
+    }) AND ${column} >= ? AND ${column} < ?${condition}
       GROUP BY word`,
-    [ledger.project_id, ...words, numbers[0]!, numbers.at(-1)!],
+    [ledger.project_id, ...words, first, end],
   );
   for (const { word, notes } of rows) {
     for (const row of String(notes).split(",")) {

@@ -227,6 +227,7 @@ function byWindows(
   { match, open }: { match: Match; open: readonly OpenSpan[] },
 ): Walk {
   const [scan, apart] = [wordScan(ledger, query, match), apartScan(ledger, query, match)];
+  const whole = indexScan(ledger, query, null);
   const rises = scan.order === "ASC";
   /** The next part that may hold matches, within what is left. */
   const next = ({ low, before }: Span): OpenSpan => {
@@ -247,13 +248,13 @@ function byWindows(
   let window = first;
   return {
     skip: afterClosed,
-    step(whole, limit) {
-      const { low, before, is_apart } = next(whole);
+    step(all, limit) {
+      const { low, before, is_apart } = next(all);
       const rows = is_apart ? Math.min(window, BLOCK) : window;
       const { part: span } = cut({ low, before }, rows, scan.order);
-      const left = rises ? { ...whole, low: span.before } : { ...whole, before: span.low };
+      const left = rises ? { ...all, low: span.before } : { ...all, before: span.low };
       const { sql, args } = selectAll(is_apart ? apart : scan, span, { columns: COLUMNS, limit });
-      return { sql, args, rest: () => Promise.resolve(afterClosed(left)) };
+      return { sql, args, rest: async () => afterClosed(await skipGap(ledger, whole, left)) };
     },
     took(ms) {
       if (isPlain && ms < NOTHING_MS) window = Infinity; // a rare word

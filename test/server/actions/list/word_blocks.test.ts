@@ -3,8 +3,9 @@ import { checkWordBlocks } from "../../../../server/audit/projections_check.ts";
 import { openSpans } from "../../../../server/actions/list/open_spans_store.ts";
 import { listActions } from "../../../../server/actions/list/store.ts";
 import type { Ledger } from "../../../../server/db/ledger.ts";
-import { BLOCK } from "../../../../server/db/ledger_migrations.ts";
+import { BLOCK, GROUP } from "../../../../server/db/ledger_migrations.ts";
 import { isMergedAfter, plainWords } from "../../../../server/db/word_blocks.ts";
+import { listGroups } from "../../../../server/db/word_groups.ts";
 import { createTestGate, testCaller, type TestGate } from "../../../helpers.ts";
 
 /** Two whole blocks and the beginning of a third one. */
@@ -138,6 +139,31 @@ test("an outcome changes no searched text, so its block stays", async () => {
     events: [],
   });
   expect(await spansOf('"server" "ui"')).toEqual([{ ...THIRD, low: BLOCK + 1 }]);
+});
+
+/** To look at every number up to this one takes hours. */
+const FAR = 2 ** 40;
+
+test("a gap in the numbers of actions costs no rows and no reads, and the search stays exact", async () => {
+  await ledger.commit({
+    statements: [FAR, FAR + BLOCK].map((number) => ({
+      sql: `INSERT INTO actions (project_id, id, number, seq, root, session_id, agent, tool, path,
+          status, execution, decision, risk, reversible, digest, created_at, decided_by)
+        SELECT project_id, 'far' || ?1, ?1, ?1, root, session_id, agent, tool, 'far/server/ui',
+          status, execution, decision, risk, reversible, digest, created_at, decided_by
+        FROM actions WHERE number = 1`,
+      args: [number],
+    })),
+    events: [],
+  });
+  await vi.waitUntil(async () => await noted() === FAR + BLOCK, { timeout: 30_000, interval: 50 });
+  await vi.waitUntil(async () => (await listGroups(ledger)).size > 1, { timeout: 30_000 });
+  expect([...await listGroups(ledger)]).toEqual([0, FAR / BLOCK / GROUP - 1]);
+  const found = [20_001, FAR, FAR + BLOCK];
+  expect(await find("server ui", "oldest")).toEqual(found);
+  expect(await find("server ui")).toEqual(found.toReversed());
+  expect(await find("ui file1000")).toEqual([1_000]);
+  expect(await find("far server nowhere")).toEqual([]);
 });
 
 test("the check of the projections recounts the words that meet", async () => {

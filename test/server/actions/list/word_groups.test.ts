@@ -47,7 +47,7 @@ async function stage(): Promise<Ledger> {
         SELECT 'test', 'a' || value, value, value, '', ?, 'codex', 'write_file', 'ui', 'approved', 'none',
           '{"reason":"Allowed"}', '{"level":"low"}', 0, '', '2026-01-01T00:00:00.000Z', 'policy'
         FROM json_each(?)`,
-      args: [id, JSON.stringify([5 * BLOCK + 1, BLOCKS * BLOCK])],
+      args: [id, JSON.stringify([5 * BLOCK + 1, 20 * BLOCK, BLOCKS * BLOCK])],
     }, {
       sql: "UPDATE projected SET number = ? WHERE name = 'word_blocks'",
       args: [BLOCKS * BLOCK],
