@@ -91,12 +91,12 @@ const guardedPlaces = new PathIndex([
 /** Denies every access to the gate's own data, reads included. */
 export function protectData(names: readonly PathNames[], gateHome: string): Finding[] {
   const home = dataOf(gateHome);
-  const hits = names.some((one) =>
+  const hit = names.find((one) =>
     matchPath(home, one, true) !== "no" || matchPath(HOME_GATE, one, true) !== "no"
   );
-  return hits
-    ? [builtin("deny", "self-protection", "GATE_HOME/**", "The gate's own data is off limits")]
-    : [];
+  if (!hit) return [];
+  const reason = `The gate's own data ("${inProject(hit)}") is off limits`;
+  return [builtin("deny", "self-protection", "GATE_HOME/**", reason)];
 }
 
 const HOME_GATE = compilePath("~/.gate");
@@ -165,9 +165,10 @@ function lastOf(path: string): string {
   return fold(path.slice(path.lastIndexOf("/") + 1));
 }
 
-/** The path as a person reads it: without the folder of its project. */
+/** The path as a person reads it: without the folder of its project, unless that is the whole disk. */
 function inProject({ path, roots: [below] }: PathNames): string {
-  return show(below && below.plain.length > 0 ? below.plain.join("/") : path);
+  const inside = below?.plain.join("/") ?? "";
+  return show(inside === "" || path === `/${inside}` ? path : inside);
 }
 
 /** Asks about writes to a folder that is git's own under another name, or that becomes one. */
