@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { Action } from "./actions/schema.ts";
+import type { HeldAction } from "./actions/schema.ts";
 import { Guarding } from "./actions/guarding/guarding.ts";
 import { Intake } from "./actions/intake.ts";
 import { AGENTS } from "./agent_monitor/agents/agents.ts";
@@ -252,7 +252,7 @@ export class Daemon {
   }
 
   /** The pending actions of all projects or of a workspace, newest first. */
-  async listPending(workspace?: string): Promise<Action[]> {
+  async listPending(workspace?: string): Promise<HeldAction[]> {
     return await listPendingAcross(await this.#projectsOf(workspace));
   }
 

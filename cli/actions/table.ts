@@ -17,17 +17,19 @@ interface TableOptions {
 }
 
 /**
- * Actions as a table: id, age, status or risk, project, who asked, tool and summary. On a terminal a row
+ * Actions as a table: id, age, status or risk, project, who asked, machine if another one shares the
+ * ledger, tool and summary. On a terminal a row
  * fills one line: ids are as short as tells them apart, and a narrow one has no column for the tool.
  */
 export function actionTable(
   io: Io,
-  actions: Action[],
+  actions: (Action & { machine?: string | null })[],
   { now, described, held = false, columns = io.stdout.columns ?? Infinity }: TableOptions,
 ): string {
   const isNarrow = columns < WIDE;
   const length = columns === Infinity ? FULL_ID : sharedLength(actions.map(({ id }) => id));
   const isOneProject = new Set(actions.map(({ project_id }) => project_id)).size === 1;
+  const isShared = actions.some(({ machine }) => machine);
   const heads = actions.map((action) => [
     action.id.slice(0, length),
     ago(action.created_at, now).padStart(4),
@@ -36,6 +38,7 @@ export function actionTable(
       ? [fitVisible(visibleLine(action.project_id), isNarrow ? 12 : 20)]
       : [],
     fitVisible(visibleLine(submitterOf(action)), isNarrow ? 12 : 16),
+    ...isShared ? [action.machine ? fitVisible(`on ${visibleLine(action.machine)}`, 20) : ""] : [],
     ...isNarrow ? [] : [fitVisible(visibleLine(action.tool), 20)],
   ]);
   const left = columns - columnWidths(heads).reduce((sum, width) => sum + width + 2, 0);

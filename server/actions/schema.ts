@@ -86,6 +86,14 @@ export const Action = z.object({
 });
 export type Action = z.infer<typeof Action>;
 
+const machine = z.string().nullable().describe(
+  "the other machine on which its agent works, where several share the ledger; null for this one",
+);
+
+/** An action in a list of held ones. */
+export const HeldAction = Action.extend({ machine });
+export type HeldAction = z.infer<typeof HeldAction>;
+
 const waitMs = z.number().int().min(0).max(300_000);
 
 /** The most folders of a search path, because each program is looked up in each of them. */
@@ -496,9 +504,7 @@ const Detail = Action.extend({
     truncated: z.boolean(),
     duration_ms: z.number().int(),
   }).nullable(),
-  machine: z.string().nullable().describe(
-    "the other machine on which its agent works, where several share the ledger; null for this one",
-  ),
+  machine,
   contents_dropped_at: z.string().nullable().describe(
     "when contents of the action were dropped because of their age: their texts are null, the " +
       "output is empty, and files that they would restore cannot be rolled back",

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { Caller } from "../auth/schema.ts";
 import { z } from "zod";
-import { Action, Approved, ApproveInput, RejectInput } from "../actions/schema.ts";
+import { Action, Approved, ApproveInput, HeldAction, RejectInput } from "../actions/schema.ts";
 import { ActionList } from "../actions/list/schema.ts";
 import { type AnalyticsRange, AnalyticsSummary, Attention } from "../analytics/schema.ts";
 import { type Export, headersOf, toBody } from "../audit/export.ts";
@@ -20,7 +20,7 @@ interface GlobalServices {
   caller: Caller;
   daemon: {
     status(): Promise<DaemonStatus>;
-    listPending(workspace?: string): Promise<Action[]>;
+    listPending(workspace?: string): Promise<HeldAction[]>;
     countPending(workspace?: string): Promise<number>;
     listActions(query: GlobalActionQuery): Promise<ActionList>;
     summarize(range: AnalyticsRange, workspace?: string): Promise<AnalyticsSummary>;
@@ -42,7 +42,7 @@ export const daemonApi = new Hono<AppEnv<GlobalServices>>()
 export const globalApi = new Hono<AppEnv<GlobalServices>>()
   .get(
     "/approvals/pending",
-    describe("List the held actions of all projects", z.object({ items: z.array(Action) })),
+    describe("List the held actions of all projects", z.object({ items: z.array(HeldAction) })),
     query(InWorkspace),
     async (c) => {
       const { workspace } = c.req.valid("query");

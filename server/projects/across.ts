@@ -1,7 +1,8 @@
-import type { Action } from "../actions/schema.ts";
+import type { Action, HeldAction } from "../actions/schema.ts";
 import { listInOrder } from "../actions/list/order.ts";
 import type { ActionList, ActionQuery } from "../actions/list/schema.ts";
 import { DEFAULT_LIMIT } from "../db/cursor.ts";
+import { elsewhere } from "../db/elsewhere.ts";
 import { GateError } from "../errors.ts";
 import type { Project } from "./project.ts";
 import type { Projects } from "./projects.ts";
@@ -13,7 +14,7 @@ const PAGE = 500;
 const CURSOR = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The pending actions of all projects, newest first. */
-export async function listPendingAcross(projects: ProjectSet): Promise<Action[]> {
+export async function listPendingAcross(projects: ProjectSet): Promise<HeldAction[]> {
   const open = await projects.listOpen();
   const held = await Promise.all(open.map(async (project) => {
     return await project.countPending() > 0 ? await listAllPending(project) : [];
@@ -65,12 +66,14 @@ async function* selected(
   yield { project: await projects.get(id), last_activity_at: "" };
 }
 
-async function listAllPending(project: Project): Promise<Action[]> {
-  const items: Action[] = [];
+async function listAllPending({ actions, ledger }: Project): Promise<HeldAction[]> {
+  const items: HeldAction[] = [];
   let cursor: string | undefined;
   do {
-    const page = await project.actions.list({ status: "pending", limit: PAGE, cursor });
-    items.push(...page.items);
+    const page = await actions.list({ status: "pending", limit: PAGE, cursor });
+    for (const action of page.items) {
+      items.push({ ...action, machine: await elsewhere(ledger, action.session_id) });
+    }
     cursor = page.next_cursor ?? undefined;
   } while (cursor);
   return items;
