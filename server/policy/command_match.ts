@@ -5,20 +5,29 @@ import { HOLE, isStatic, isWild } from "./holes.ts";
 import { baseName, lastName, type Read, readCommand, SHELLS } from "./programs/grammar.ts";
 import { hasOpenCode, hasOpenFilter } from "./programs/computing.ts";
 import { isDescribed } from "./programs/described.ts";
-import { unknownOptions } from "./programs/known_options.ts";
+import { readSpelled, unknownOptions } from "./programs/known_options.ts";
 import { exceedsTask } from "./programs/runners.ts";
 import type { Unit } from "./interpret/unit.ts";
 import { RuleIndex } from "./rule_index.ts";
 
+/** Arguments of a pattern, read: the subcommands, the options and the operands. */
+interface Reading {
+  read: Read;
+  words: Segment[];
+  operands: Segment[];
+}
+
 /** One stage of a command pattern: `rm -rf`, or each side of `curl * | sh`. */
-interface Stage {
+interface Stage extends Reading {
   program: Segment;
   /** The pattern contains a slash, so the whole path is compared; otherwise only the last name. */
   whole: boolean;
   shell: boolean;
-  read: Read;
-  words: Segment[];
-  operands: Segment[];
+  /**
+   * The pattern read with all spellings of the program's options, as `curl -T` is
+   * `curl --upload-file`; null without such options. Only rules that forbid match by it too.
+   */
+  spelled: Reading | null;
   /** The pattern ends in `*`, so more operands may follow even under an allow rule. */
   open: boolean;
 }
@@ -57,16 +66,20 @@ function compileStage([program, ...rest]: [string, ...string[]] | string[]): Sta
   const name = program!;
   const args = rest.filter((token) => token !== "*" && token !== "**");
   const read = readCommand(baseName(name), args);
-  const ruleWords = read.words.slice(1);
+  const spelled = read.options.length > 0 ? readSpelled(baseName(name), args) : null;
   return {
     program: compileSegment(name),
     whole: name.includes("/"),
     shell: name === "sh",
-    read,
-    words: ruleWords.map(compileSegment),
-    operands: read.operands.map(compileSegment),
+    ...segmentsOf(read),
+    spelled: spelled && segmentsOf(spelled),
     open: rest.at(-1) === "*" || rest.at(-1) === "**",
   };
+}
+
+function segmentsOf(read: Read): Reading {
+  const words = read.words.slice(1).map(compileSegment);
+  return { read, words, operands: read.operands.map(compileSegment) };
 }
 
 /** The one program that a pattern names, in lower case; null for several or any. */
@@ -141,7 +154,9 @@ function latest(stage: Stage, pipeline: number, limit: number, units: readonly U
 function matchStage(stage: Stage, unit: Unit, forbids: boolean): Match {
   const program = matchProgram(stage, unit.argv[0] ?? "", forbids);
   if (program === "no") return "no";
-  const found = forbids ? matchForbidden(stage, unit.read) : matchAllowed(stage, unit);
+  const found = forbids
+    ? matchForbidden(stage, unit.read, unit.argv.slice(1))
+    : matchAllowed(stage, unit);
   return weaker(program, found);
 }
 
@@ -175,14 +190,23 @@ export function isVariable(word: string): boolean {
 /** The shells that `sh` means in a rule such as `curl * | sh`. */
 const PIPED_INTO = new Set([...SHELLS, ..."fish csh tcsh osh nu elvish xonsh pwsh".split(" ")]);
 
-function matchForbidden(stage: Stage, read: Read): Match {
+function matchForbidden(stage: Stage, read: Read, args: readonly string[]): Match {
+  const found = matchReading(stage, read);
+  if (found === "yes" || stage.spelled === null) return found;
+  const spelled = readSpelled(stage.spelled.read.words[0]!, args);
+  const other = spelled ? matchReading(stage.spelled, spelled, true) : "no";
+  return other === "no" ? found : other;
+}
+
+/** With `by_value` a value belongs to its option; without it, it may be any operand. */
+function matchReading(stage: Reading, read: Read, by_value = false): Match {
   const words = matchWords(stage, read);
   if (words === "no") return "no";
-  const options = matchOptions(stage, read, words === "maybe");
+  const options = matchOptions(stage, read, { wild: words === "maybe", by_value });
   return weaker(words, weaker(options, matchOperands(stage.operands, read)));
 }
 
-function matchWords(stage: Stage, read: Read): Match {
+function matchWords(stage: Reading, read: Read): Match {
   const given = read.words.slice(1);
   let best: Match = "yes";
   for (const [at, word] of stage.words.entries()) {
@@ -195,12 +219,17 @@ function matchWords(stage: Stage, read: Read): Match {
   return best;
 }
 
-function matchOptions(stage: Stage, read: Read, wild: boolean): Match {
-  const missing = [...stage.read.raw].every((written) => read.raw.has(written))
+function matchOptions(
+  stage: Reading,
+  read: Read,
+  { wild, by_value }: { wild: boolean; by_value: boolean },
+): Match {
+  const missing = !by_value && [...stage.read.raw].every((written) => read.raw.has(written))
     ? []
     : stage.read.options.filter((wanted) => !gives(read, wanted));
   if (missing.length === 0) return "yes";
-  return read.wild || wild ? "maybe" : "no";
+  // The reading without values already asks what an unknown word may be.
+  return !by_value && (read.wild || wild) ? "maybe" : "no";
 }
 
 function gives(
@@ -278,8 +307,10 @@ export interface CommandRule extends CompiledRule {
 
 /** The longest literal word that a unit needs in order to match; none for a pattern of globs. */
 function neededWord(pattern: CommandPattern): string[] {
-  const { words, operands } = pattern.at(-1)!;
-  const literals = [...words, ...operands].flatMap((one) => one.deep ? [] : one.literal ?? []);
+  const { words, operands, spelled } = pattern.at(-1)!;
+  const literals = [...words, ...operands].flatMap((one) => one.deep ? [] : one.literal ?? [])
+    // With another spelling the word may be the value of an option.
+    .filter((word) => spelled?.read.operands.includes(word) ?? true);
   return literals.sort((a, b) => b.length - a.length).slice(0, 1);
 }
 
@@ -367,7 +398,8 @@ export class CommandIndex {
     if (rules.size === 0) return NO_RULES;
     return [...rules].filter(({ compiled: [stage] }) => {
       const name = stage!.read.words[0]!;
-      return name !== program && matchForbidden(stage!, readCommand(name, args)) === "yes";
+      return name !== program &&
+        matchForbidden(stage!, readCommand(name, args), args) === "yes";
     });
   }
 

@@ -179,7 +179,21 @@ const SHOWING_KEYS = [
   ...["gh auth status --show-token", "gh auth status -t", "vault kv get", "op read"],
   ...["aws secretsmanager get-secret-value", "aws ssm get-parameter", "aws ssm get-parameters"],
   ...["kubectl get secret", "kubectl get secrets", "gcloud secrets versions access"],
-  ...["doppler secrets", "terraform state pull"],
+  ...["doppler secrets", "terraform state pull", "terraform output -json", "terraform output -raw"],
+  ...["aws sts get-session-token", "aws sts assume-role", "aws ecr get-login-password"],
+  ...["aws rds generate-db-auth-token", "az keyvault secret show", "kubectl config view --raw"],
+  ...["op item get", "pass show*", "bw get*", "secret-tool lookup", "security dump-keychain"],
+  ...["sops -d", "sops --decrypt", "sops decrypt*", "ansible-vault view", "ansible-vault decrypt"],
+  ...["heroku config*", "vercel env pull", "railway variables"],
+  // They fill in the variables of .env.
+  ...["docker compose config", "docker-compose config"],
+  // A machine in the cloud gives its own keys to everybody who asks there.
+  ...["curl", "wget", "http", "xh"].flatMap((program) =>
+    ["169.254.169.254", "metadata.google.internal"].map((host) => `${program} *${host}*`)
+  ),
+  ...["env", "printenv"].flatMap((all) =>
+    ["curl", "wget", "nc", "ncat"].map((program) => `${all} | ${program}`)
+  ),
 ];
 
 /** Each of these subcommands of a program; words of one subcommand are joined by a plus. */
@@ -191,7 +205,8 @@ function each(program: string, subcommands: string): string[] {
 const PUBLISHING = [
   ...each(
     "npm",
-    "publish unpublish deprecate dist-tag+add dist-tag+rm owner+add owner+rm token+create",
+    "publish unpublish deprecate dist-tag+add dist-tag+rm owner+add owner+rm token+create access+set " +
+      "access+grant team+add hook+add",
   ),
   ...[
     "pnpm",
@@ -205,61 +220,97 @@ const PUBLISHING = [
     "changeset",
     "gradle",
     "gradlew",
+    "pdm",
+    "flit",
+    "maturin",
   ]
     .map((program) => `${program} publish`),
+  ...["yarn npm publish", "maturin upload*", "gradle publish*", "gradlew publish*", "mvnw deploy*"],
   ...each("cargo", "publish yank owner+--add"),
   ...each("gem", "push* yank*"),
   ...["twine upload*", "mvn deploy*", "dotnet nuget push", "helm push*", "semantic-release"],
-  ...["docker push*", "podman push*", "eas submit*"],
-  ...each("gh repo", "delete* create* edit* rename* archive*"),
+  ...["docker push*", "podman push*", "docker compose push*", "skopeo copy*", "eas submit*"],
+  ...["docker build", "docker buildx build"].map((build) => `${build} --push`),
+  ...["goreleaser release*", "mkdocs gh-deploy", "gh-pages", "release-it", "np", "surge"],
+  ...each("gh repo", "delete* create* edit* rename* archive* fork* sync* deploy-key*"),
   ...each("gh release", "create* delete* edit* upload*"),
-  ...each("gh pr", "create* merge* close* comment* review* edit*"),
-  ...each("gh issue", "create* close* delete* comment* edit*"),
+  ...each("gh pr", "create* merge* close* reopen* ready* lock* comment* review* edit*"),
+  ...each("gh issue", "create* close* reopen* delete* transfer* lock* pin* comment* edit*"),
+  ...each("gh label", "create* delete* edit*"),
   ...each("gh run", "cancel* rerun* delete*"),
-  ...each("gh", "gist+create* secret+set secret+delete workflow+run"),
+  ...each(
+    "gh",
+    "gist+create* secret+set secret+delete variable+set variable+delete workflow+run workflow+disable " +
+      "workflow+enable cache+delete ssh-key+add gpg-key+add",
+  ),
   ...["-X", "--method"].flatMap((option) =>
     ["DELETE", "PATCH", "POST", "PUT"].map((method) => `gh api ${option} ${method}`)
   ),
-  ...each("glab mr", "create* merge* close*"),
+  // A field makes it a POST.
+  ...["-f", "-F", "--raw-field", "--field"].map((option) => `gh api *repos/* ${option}`),
+  ...["gh api --input", "gh api graphql *mutation*"],
+  ...each("glab mr", "create* merge* close* approve*"),
+  "glab release create*",
   ...["curl -T", "wget --post-file", "ssh -R", "ngrok", "cloudflared tunnel*"],
 ];
 
 const DEPLOYING = [
   ...["terraform", "tofu", "terragrunt"].flatMap((program) => each(program, "apply* destroy*")),
+  ...each("terraform", "import* taint* untaint* force-unlock* workspace+delete"),
   ...each("terraform state", "rm mv push"),
   ...each("pulumi", "up* destroy*"),
   ...each("cdk", "deploy* destroy*"),
   ...each("sam", "deploy* delete*"),
   ...each("serverless", "deploy* remove*"),
-  ...each("kubectl", "delete* apply create* patch* replace* scale* drain*"),
-  ...each("helm", "install* upgrade* uninstall* rollback*"),
-  ...each("aws", "delete-* terminate-* put-* attach-* authorize-* create-access-key"),
+  ...each("kubectl", "delete* apply create* patch* replace* scale* drain* edit* set* run* expose*"),
+  ...each("kubectl", "label* annotate* taint* cordon* rollout+undo* rollout+restart*"),
+  ...each("helm", "install* upgrade* uninstall* delete* rollback*"),
+  ...each(
+    "aws",
+    "delete-* terminate-* put-* attach-* detach-* authorize-* revoke-* create-* run-*",
+  ),
+  ...each(
+    "aws",
+    "start-instances stop-instances reboot-* update-* modify-* send-* purge-* batch-write-* invoke*",
+  ),
+  ...each("aws", "remove-* reset-* restore-* disable-* enable-* cloudformation+deploy*"),
   ...each("aws s3", "rb rm mv sync"),
-  ...each("gcloud", "delete* deploy* storage+rm"),
+  // To a bucket; a download has its name first.
+  ...["aws s3 cp ?* s3://*", "gsutil cp ?* gs://*", "gcloud storage cp ?* gs://*"],
+  ...each("gcloud", "delete* deploy* create* update* patch* add-iam-policy-binding* storage+rm"),
   ...each("gsutil", "rm* rb* mv*"),
+  ...each("az", "create* update* start* stop* restart* deploy"),
   ...["bq rm*", "az delete*", "doctl delete*", "hcloud delete*", "linode-cli delete*"],
   ...["eksctl delete*", "argocd app delete", "consul kv delete", "ansible", "ansible-playbook"],
-  ...each("fly", "deploy* destroy*"),
+  ...["fly", "flyctl"].flatMap((program) => each(program, "deploy* destroy*")),
+  ...each("sls", "deploy* remove*"),
+  ...["sst", "kamal", "eb"].map((program) => `${program} deploy*`),
+  ...["railway up*", "amplify push*", "supabase db push", "prisma migrate deploy"],
   ...each("vercel", "deploy* remove* --prod"),
   ...each("netlify", "deploy* sites:delete"),
   ...each("wrangler", "deploy* delete*"),
   ...each("firebase", "deploy* firestore:delete"),
-  ...each("heroku", "apps:destroy pg:reset"),
+  ...each("heroku", "apps:destroy pg:reset config:set config:unset"),
 ];
 
 const DROPPING = [
   ...["dropdb", "mysqladmin drop*", "pg_restore --clean", "supabase db reset"],
   "supabase projects delete",
   ...["FLUSHALL", "flushall", "FLUSHDB", "flushdb"].map((word) => `redis-cli ${word}`),
-  ...["drop", "truncate", "delete from"].flatMap((word) => [word, word.toUpperCase()]).flatMap(
-    (word) => [`psql -c "*${word} *"`, `mysql -e "*${word} *"`],
-  ),
-  "mongosh --eval *dropDatabase*",
+  ...["drop", "truncate", "delete from", "Drop", "Truncate", "Delete from"]
+    .flatMap((word) => word < "a" ? [word] : [word, word.toUpperCase()])
+    .flatMap((word) => [`psql -c "*${word} *"`, `mysql -e "*${word} *"`]),
+  ...["mongosh --eval *dropDatabase*", "mongo --eval *dropDatabase*", "dropuser"],
+  ...["python", "python3"].map((program) => `${program} manage.py flush`),
+  ...["flyway clean*", "liquibase drop-all*", "influx delete*"],
   ...each("prisma", "migrate+reset db+push"),
   ...["rails", "rake"].flatMap((program) => each(program, "db:drop db:reset")),
   ...["php migrate:fresh", "mix ecto.drop", "mix ecto.reset", "sequelize db:drop"],
   ...["typeorm schema:drop", "alembic downgrade*", "diesel database reset", "sqlx database drop"],
-  ...["docker volume rm", "docker volume prune", "docker system prune"],
+  ...["docker", "podman"].flatMap((program) =>
+    each(program, "volume+rm volume+prune system+prune")
+  ),
+  "podman system reset",
   ...["docker compose down", "docker-compose down"].flatMap((
     down,
   ) => [`${down} -v`, `${down} --volumes`]),
@@ -268,8 +319,15 @@ const DROPPING = [
 const DISCARDING = [
   ...each("git stash", "drop clear"),
   ...each("git checkout", "-f ."),
-  ...["git restore .", "git switch --discard-changes", "git worktree remove -f"],
-  ...["git reflog expire", "git gc --prune=now", "git update-ref -d", "git checkout-index -f"],
+  ...["git restore .", "git restore :/", 'git restore "[*]"', "git switch --discard-changes"],
+  ...[
+    "git switch --force",
+    "git worktree remove -f",
+    "git submodule deinit -f",
+    "git reset --merge",
+  ],
+  ...["git reflog expire", "git reflog delete", "git gc --prune=now", "git gc --prune=all"],
+  ...["git prune", "git update-ref -d", "git update-ref --stdin", "git checkout-index -f"],
   ...["git filter-branch", "git filter-repo"],
 ];
 
@@ -279,8 +337,44 @@ const CHANGING_MACHINE = (
   "semodule apparmor_parser aa-disable aa-complain aa-teardown"
 ).split(" ").concat(
   each("systemctl", "enable* disable* stop* mask*"),
-  ["loginctl enable-linger", "sysctl -w", "git config --global", "code --install-extension"],
+  [
+    "loginctl enable-linger",
+    "sysctl -w",
+    "sysctl -p",
+    "git config --global",
+    "git maintenance start",
+  ],
+  [
+    "npm config set",
+    "npm set",
+    "pnpm config set",
+    "pip config set",
+    "pip3 config set",
+    "go env -w",
+  ],
+  ["code --install-extension", "gh extension install", "gh alias set"],
 );
+
+/** Options with which an agent asks nobody, so that what it does never reaches a person. */
+const UNASKED = [
+  ...["--dangerously-skip-permissions", "--permission-mode bypassPermissions"].map((option) =>
+    `claude ${option}`
+  ),
+  ...["--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto"].map((option) =>
+    `codex ${option}`
+  ),
+  ...["gemini", "qwen"].flatMap((program) =>
+    ["--yolo", "-y"].map((option) => `${program} ${option}`)
+  ),
+  ...["gemini --approval-mode yolo", "gemini --approval-mode=yolo", "q chat --trust-all-tools"],
+  ...[
+    "copilot --allow-all-tools",
+    "cursor-agent --force",
+    "cursor-agent -f",
+    "cursor-agent --yolo",
+  ],
+  ...["amp --dangerously-allow-all", "aider --yes-always"],
+];
 
 const BLOCKED: RuleGroup[] = [
   {
@@ -417,6 +511,11 @@ export const TEMPLATES: readonly Template[] = [
         reason:
           "They change disks, users, services, the network or the defences of the whole machine",
         rules: { askCommands: CHANGING_MACHINE },
+      },
+      {
+        effect: "ask",
+        reason: "They start another agent that acts without asking anybody",
+        rules: { askCommands: UNASKED },
       },
     ],
     rest: {

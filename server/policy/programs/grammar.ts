@@ -24,6 +24,11 @@ function forcedBranch(read: Parsed): string[] {
   return Object.entries(forced).flatMap(([name, short]) => has(read, name) ? [short] : []);
 }
 
+/** Only the spellings of options without a value; the others are read as for any program. */
+const FORCED = spec("-f,--force");
+const REMOVED = spec("-f,--force -s,--stop -v,--volumes");
+const PRUNED = spec("-a,--all -f,--force");
+
 const git: Grammar = {
   options: spec(
     "-C= -c= --exec-path=? --git-dir= --work-tree= --namespace= --super-prefix= --config-env= " +
@@ -67,6 +72,17 @@ const git: Grammar = {
         "--orphan= -m,--merge --conflict= -p,--patch --ignore-skip-worktree-bits --pathspec-from-file=",
     ),
     rm: spec("-f,--force -n,--dry-run -r --cached --ignore-unmatch -q,--quiet --sparse"),
+    switch: spec("-f,--force"),
+    "checkout-index": spec("-f,--force -a,--all"),
+    mv: FORCED,
+    add: FORCED,
+    fetch: spec("-f,--force -p,--prune"),
+    pull: spec("-f,--force -p,--prune"),
+    rebase: spec("-i,--interactive"),
+    restore: spec("-S,--staged -W,--worktree"),
+    "filter-branch": FORCED,
+    worktree: { options: FORCED, subcommands: {} },
+    submodule: { options: FORCED, subcommands: {} },
     branch: {
       options: spec(
         "-d,--delete -D -m,--move -M -c,--copy -C -f,--force -l,--list -a,--all -r,--remotes " +
@@ -86,19 +102,21 @@ const docker: Grammar = {
     posix,
   ),
   subcommands: {
-    container: { options: GENERIC, subcommands: {} },
+    container: { options: REMOVED, subcommands: {} },
     compose: {
       options: spec(
         "-f,--file= -p,--project-name= --profile= --env-file= --project-directory= --ansi= " +
           "--progress= --parallel= --compatibility --dry-run",
         posix,
       ),
-      subcommands: {},
+      subcommands: { down: spec("-v,--volumes"), rm: REMOVED },
     },
-    image: { options: GENERIC, subcommands: {} },
-    volume: { options: GENERIC, subcommands: {} },
-    network: { options: GENERIC, subcommands: {} },
-    system: { options: GENERIC, subcommands: {} },
+    rm: REMOVED,
+    rmi: FORCED,
+    image: { options: PRUNED, subcommands: {} },
+    volume: { options: PRUNED, subcommands: {} },
+    network: { options: PRUNED, subcommands: {} },
+    system: { options: PRUNED, subcommands: {} },
   },
 };
 
@@ -107,7 +125,7 @@ const kubectl: Grammar = {
 };
 
 const npm: Grammar = {
-  options: spec("--prefix= -C= -w,--workspace= --loglevel="),
+  options: spec("--prefix= -C= -w,--workspace= --loglevel= -g,--global -f,--force"),
   subcommands: {},
 };
 
@@ -125,7 +143,7 @@ export const GRAMMARS: Record<string, Grammar> = {
   oc: kubectl,
   npm,
   pnpm: {
-    options: spec("-C,--dir= -F,--filter= -w,--workspace-root -r,--recursive"),
+    options: spec("-C,--dir= -F,--filter= -w,--workspace-root -r,--recursive -g,--global"),
     subcommands: {},
   },
   yarn: { options: spec("--cwd="), subcommands: {} },
