@@ -33,8 +33,8 @@ export interface Before {
 }
 
 const MAX_RUNNING = 1_000;
-/** Longer than any command may run. */
-const KEPT_MS = 25 * 60 * 60 * 1000;
+/** Longer than any command may run, for a day, and a process of it may go on, for another one. */
+const KEPT_MS = 49 * 60 * 60 * 1000;
 
 /**
  * The state before each command that runs in the sandbox. It is also kept on the disk, because a
@@ -42,15 +42,17 @@ const KEPT_MS = 25 * 60 * 60 * 1000;
  */
 export class RunningCommands {
   readonly #folder: string;
+  readonly #now: () => number;
   readonly #known = new LRUCache<string, Before>({ max: MAX_RUNNING });
 
   /** Forgets what earlier daemons left of commands that cannot run any more. */
   constructor(gate_home: string, now: () => number) {
     this.#folder = join(gate_home, "run", "walls");
+    this.#now = now;
     for (const name of namesIn(this.#folder)) {
       const path = join(this.#folder, name);
-      const started_at = name.endsWith(".json") ? this.#read(path)?.started_at ?? 0 : 0;
-      if (now() - started_at > KEPT_MS) rmSync(path, { force: true });
+      const before = name.endsWith(".json") ? this.#read(path) : null;
+      if (before === null || this.#isOver(before)) rmSync(path, { force: true });
     }
   }
 
@@ -78,14 +80,24 @@ export class RunningCommands {
     }
   }
 
-  /** The commands that run, by the ids of their actions. */
+  /**
+   * The commands that may run, by the ids of their actions. Forgets those that cannot run any more, as
+   * the commands of a removed project, of which nobody tells the end.
+   */
   all(): Map<string, Before> {
     const ids = namesIn(this.#folder).filter((name) => name.endsWith(".json"))
       .map((name) => name.replace(/\.json$/, ""));
     return new Map(ids.flatMap((id) => {
       const before = this.find(id);
-      return before === null ? [] : [[id, before]];
+      if (before === null) return [];
+      if (!this.#isOver(before)) return [[id, before]];
+      this.end(id);
+      return [];
     }));
+  }
+
+  #isOver({ started_at }: Before): boolean {
+    return this.#now() - started_at > KEPT_MS;
   }
 
   #fileOf(action_id: string): string {

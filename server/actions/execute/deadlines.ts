@@ -45,16 +45,19 @@ export class DeadlineQueue implements Deadlines {
     this.#timer.unref();
   }
 
+  /** Does what is due. A source that fails is logged and tried again later; the others go on. */
   async expireDue(): Promise<void> {
-    for (const source of this.#sources) await source.run();
+    for (const source of this.#sources) await this.#orSoon(() => source.run());
   }
 
   /** Does what is due, and schedules the next check if anything may become due. */
   async start(): Promise<void> {
     await this.expireDue();
     for (const source of this.#sources) {
-      const next = await source.next();
-      if (next !== null) this.schedule(next);
+      await this.#orSoon(async () => {
+        const next = await source.next();
+        if (next !== null) this.schedule(next);
+      });
     }
   }
 
@@ -65,12 +68,32 @@ export class DeadlineQueue implements Deadlines {
 
   async #check(): Promise<void> {
     this.#at = Infinity;
+    await this.start();
+  }
+
+  async #orSoon(work: () => Promise<void>): Promise<void> {
     try {
-      await this.start();
+      await work();
     } catch (error) {
       if (this.#closed) return;
       this.#environment.log("error", "Cannot do what is due", { error: String(error) });
       this.soon();
     }
   }
+}
+
+/** Runs a step for each item in turn, also after one has failed. @throws the first error, at the end */
+export async function doEach<T>(
+  items: Iterable<T>,
+  step: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const errors: unknown[] = [];
+  for (const item of items) {
+    try {
+      await step(item);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }

@@ -5,7 +5,7 @@ import { closing } from "../review/notices.ts";
 import { type ActionRow, findAction, listDue, listRunning, nextDeadline } from "../store.ts";
 import { executorOf } from "../tools.ts";
 import { BY_SYSTEM, transition } from "../transition.ts";
-import { CHECK_MS, type DeadlineSource } from "./deadlines.ts";
+import { CHECK_MS, type DeadlineSource, doEach } from "./deadlines.ts";
 import { endWalls } from "./walled.ts";
 
 /** Added to a command's time-out, for a claimer that has vanished. */
@@ -21,7 +21,7 @@ export class Expiry implements DeadlineSource {
 
   async run(): Promise<void> {
     const { ledger, environment } = this.#services;
-    for (const row of await listDue(ledger, timestamp(environment))) await this.#expire(row);
+    await doEach(await listDue(ledger, timestamp(environment)), (row) => this.#expire(row));
   }
 
   async next(): Promise<string | null> {
@@ -53,11 +53,11 @@ export class GoneOn implements DeadlineSource {
 
   async run(): Promise<void> {
     const { sandboxes, ledger } = this.#services;
-    for (const id of sandboxes.goingOn()) {
+    await doEach(sandboxes.goingOn(), async (id) => {
       // It may be one of another project.
       const row = sandboxes.lanes.holds(id) ? null : await findAction(ledger, id);
       if (row && row.execution !== "running") await endWalls(this.#services, row);
-    }
+    });
   }
 
   next(): Promise<string | null> {
@@ -79,12 +79,12 @@ export class Abandoned implements DeadlineSource {
   }
 
   async run(): Promise<void> {
-    for (const row of await listRunning(this.#services.ledger)) {
+    await doEach(await listRunning(this.#services.ledger), async (row) => {
       const executor = executorOf(row);
       const isElsewhere = executor === "claimer" || executor === "host";
-      if (isElsewhere && !await this.#isOverdue(row)) continue;
+      if (isElsewhere && !await this.#isOverdue(row)) return;
       await (executor === "claimer" ? this.#giveUp(row) : this.#recover(row));
-    }
+    });
   }
 
   async next(): Promise<string | null> {

@@ -247,10 +247,11 @@ export async function endWalls(
   if (!sandboxes.knows(row.id)) return [];
   const { home_project } = await sessions.get(row.session_id);
   const rules = await config.inForce(home_project ?? undefined);
-  const appeared = await sandboxes.appeared(row.id, rules);
+  const removed = await removePlanted(services, row, await sandboxes.appeared(row.id, rules));
+  // Only now: if the report fails, gate looks again.
   if (goes_on) sandboxes.goOn(row.id);
   else sandboxes.end(row.id);
-  return await removePlanted(services, row, appeared);
+  return removed;
 }
 
 /**
@@ -265,12 +266,11 @@ export async function leaveWalls(
   const { lanes } = services.sandboxes;
   // Only a command in the sandbox can leave a process.
   const isLeft = left !== null && services.sandboxes.knows(row.id);
+  // First the block: nothing goes on that is not recorded.
+  if (isLeft) await reportLeft(services, row, left);
   const removed = await endWalls(services, row, { goes_on: isLeft });
-  if (!isLeft) lanes.end(row.id);
-  else {
-    lanes.goOn(row.id, left);
-    await reportLeft(services, row, left);
-  }
+  if (isLeft) lanes.goOn(row.id, left);
+  else lanes.end(row.id);
   return removed;
 }
 

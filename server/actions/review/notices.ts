@@ -1,7 +1,7 @@
 import type { HeldRoute } from "../../approval_routes/schema.ts";
 import type { NewEvent } from "../../db/ledger.ts";
 import { type ActionServices, timestamp } from "../context.ts";
-import type { DeadlineSource } from "../execute/deadlines.ts";
+import { type DeadlineSource, doEach } from "../execute/deadlines.ts";
 import type { ActionRow } from "../store.ts";
 import { BY_SYSTEM, eventOf, transition } from "../transition.ts";
 import type { Escalation } from "./schema.ts";
@@ -66,9 +66,9 @@ export class Notices implements DeadlineSource {
 
   async run(): Promise<void> {
     const now = timestamp(this.#services.environment);
-    for (const { row, dues } of await this.#waiting()) {
+    await doEach(await this.#waiting(), async ({ row, dues }) => {
       for (const due of dues.filter(({ at }) => at <= now)) await this.#note(row, due, now);
-    }
+    });
   }
 
   async next(): Promise<string | null> {

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { policyTemplate } from "../../../server/policy/templates.ts";
 import { identify } from "../../../server/runtime/processes.ts";
-import { createTestGate, testCaller } from "../../helpers.ts";
+import { createTestGate, testCaller, type TestGate } from "../../helpers.ts";
 import { createStage, ENGINE } from "./stage.ts";
 
 const LIBC = `
@@ -71,11 +71,15 @@ const agent = testCaller();
 async function submitWalled() {
   const policies = { ...policyTemplate("balanced"), sandbox: { mode: "always" as const } };
   const gate = await createTestGate({ policies, sandbox: () => Promise.resolve(ENGINE) });
-  const { action: { id } } = await gate.project.actions.submit(
+  return { gate, id: await submitTest(gate) };
+}
+
+async function submitTest({ project }: TestGate): Promise<string> {
+  const { action: { id } } = await project.actions.submit(
     { tool: "run_command", input: { command: "pytest" }, wait_ms: 0 },
     agent,
   );
-  return { gate, id };
+  return id;
 }
 
 const YAMA = "/proc/sys/kernel/yama/ptrace_scope";
@@ -142,6 +146,70 @@ test.runIf(ENGINE !== null)(
     await ended;
     await gate.project.actions.expireDue();
     expect(existsSync(join(gate.root, "a/.env"))).toBe(false);
+  },
+);
+
+test.runIf(ENGINE !== null)(
+  "a command that cannot be looked at again keeps nothing else from its time",
+  async () => {
+    const { gate, id } = await submitWalled();
+    const goesOn = spawn("/bin/sleep", ["60"]);
+    await once(goesOn, "spawn");
+    const ids = [id, await submitTest(gate)];
+    const claims = [];
+    for (const one of ids) {
+      claims.push(await gate.project.actions.claim(one, { sandbox: true }, agent));
+    }
+    for (const [at, one] of ids.entries()) {
+      const { claim_id } = claims[at]!;
+      const end = { exit_code: 0, output: "", truncated: false, duration_ms: 1 };
+      const left = identify(goesOn.pid!)!;
+      await gate.project.actions.result(one, { claim_id, ...end, left }, agent);
+    }
+    gate.write("a/.env", "KEY=1\n");
+    const ended = once(goesOn, "exit");
+    goesOn.kill("SIGKILL");
+    await ended;
+    const walls = join(gate.home, "run/walls");
+    // A project that was removed has the action of this one.
+    copyFileSync(join(walls, `${id}.json`), join(walls, "unknown.json"));
+    await refuseEvents(gate, "guard.restored");
+    await gate.project.actions.expireDue();
+    expect(gate.logs).toContainEqual(expect.objectContaining({ message: "Cannot do what is due" }));
+    expect(existsSync(join(gate.root, "a/.env"))).toBe(false);
+    expect(readdirSync(walls)).toHaveLength(2);
+    await gate.project.actions.expireDue();
+    expect(readdirSync(walls)).toEqual(["unknown.json"]);
+    gate.clock.advance(50 * 60 * 60 * 1000);
+    await gate.project.actions.expireDue();
+    expect(readdirSync(walls)).toEqual([]);
+  },
+);
+
+/** Lets each commit fail that has an event of this type. */
+async function refuseEvents({ project }: TestGate, type: string): Promise<void> {
+  const sql = `CREATE TRIGGER refused BEFORE INSERT ON audit WHEN NEW.type = '${type}' BEGIN
+    SELECT RAISE(ABORT, 'refused'); END`;
+  await project.ledger.commit({ statements: [{ sql, args: [] }], events: [] });
+}
+
+test.runIf(ENGINE !== null)(
+  "no process goes on in its sandbox unless that is recorded",
+  async () => {
+    const { gate, id } = await submitWalled();
+    const { claim_id } = (await gate.project.actions.claim(id, { sandbox: true }, agent))!;
+    const end = { exit_code: 0, output: "", truncated: false, duration_ms: 1 };
+    const report = { claim_id, ...end, left: identify(process.pid)! };
+    const walls = () => JSON.parse(readFileSync(join(gate.home, `run/walls/${id}.json`), "utf8"));
+    await refuseEvents(gate, "block.added");
+    await expect(gate.project.actions.result(id, report, agent)).rejects.toThrow("refused");
+    expect(walls().goes_on).toBe(undefined);
+    const drop = { sql: "DROP TRIGGER refused", args: [] };
+    await gate.project.ledger.commit({ statements: [drop], events: [] });
+    await gate.project.actions.result(id, report, agent);
+    expect(walls().goes_on).toBe(true);
+    const { items } = await (await gate.request("GET", "/api/remediation/blocks")).json();
+    expect(items).toEqual([expect.objectContaining({ action_id: id })]);
   },
 );
 
