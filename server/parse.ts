@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { GateError } from "./errors.ts";
+import { wordsOf } from "./issue.ts";
 
 const MAX_ISSUES = 20;
 
@@ -10,12 +11,12 @@ const MAX_ISSUES = 20;
 export function parse<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const errors = result.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({
-    pointer: pointerOf(path),
-    message,
-  }));
+  const errors = result.error.issues.slice(0, MAX_ISSUES).map((issue) => {
+    const { path, message } = wordsOf(issue);
+    return { pointer: pointerOf(path), message };
+  });
   const { pointer, message } = errors[0]!;
-  const cause = pointer === "" ? message : `${message} at "${pointer}"`;
+  const cause = pointer === "" ? message : `"${pointer}": ${message}`;
   throw new GateError(
     "invalid",
     `Cannot read the input: ${cause}; correct it and send the request again`,

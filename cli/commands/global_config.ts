@@ -22,6 +22,7 @@ import { placeOf } from "../place.ts";
 import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.ts";
 import { openReview } from "../proof/prover.ts";
 import { visibleLine, visibleText } from "../terminal/visible.ts";
+import { sayWrong } from "../../server/issue.ts";
 
 /** `gate global-config`: the rules for every project of this machine. */
 export function createCommand(io: Io) {
@@ -124,9 +125,8 @@ function change(io: Io, before: string | null, after: string): void {
 function check(text: string, path: string): string[] {
   const parsed = GlobalConfig.safeParse(readConfig(text, path));
   if (!parsed.success) {
-    const issue = parsed.error.issues[0]!;
-    const why = `"${issue.path.join(".")}": ${issue.message}; nothing changed`;
-    throw new CliError(`Cannot save the config: ${why}`);
+    const why = sayWrong(parsed.error.issues[0]!);
+    throw new CliError(`Cannot save the config: ${why}; nothing changed`);
   }
   const { fault, unknown } = parseConfig(path, text, GlobalConfig);
   if (fault) throw new CliError(`Cannot save the config: ${fault.cause}; nothing changed`);

@@ -17,6 +17,7 @@ import { PASSPHRASE_STDIN, type PassphraseOptions } from "../proof/passphrases.t
 import { openReview } from "../proof/prover.ts";
 import { count, paint, print, printJson } from "../terminal/output.ts";
 import { visibleLine } from "../terminal/visible.ts";
+import { sayWrong } from "../../server/issue.ts";
 
 /** `gate notify`: where gate tells people about held actions. */
 export function createCommand(io: Io) {
@@ -253,9 +254,8 @@ function receiverOf(kind: Receiver["kind"], id: string, options: AddOptions): Re
   });
   const parsed = Receiver.safeParse(given);
   if (parsed.success) return parsed.data;
-  const { path, message } = parsed.error.issues[0]!;
-  const where = path.length > 0 ? `"${path.join(".")}": ` : "";
-  throw new CliError(`Cannot add receiver "${visibleLine(id)}": ${where}${visibleLine(message)}`, {
+  const wrong = visibleLine(sayWrong(parsed.error.issues[0]!));
+  throw new CliError(`Cannot add receiver "${visibleLine(id)}": ${wrong}`, {
     next: "gate notify add --help",
     exit: EXIT.usage,
   });

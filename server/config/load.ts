@@ -9,6 +9,7 @@ import {
 } from "jsonc-parser";
 import type { z } from "zod";
 import { findForbidding, listUnknown, type UnknownKey } from "./misspelt.ts";
+import { sayWrong, wordsOf } from "../issue.ts";
 import type { ConfigFault } from "../policy/policy.ts";
 import { Policies } from "../policy/schema.ts";
 import { readSmallFile } from "../runtime/small_file.ts";
@@ -89,31 +90,17 @@ export function parseConfig<T>(path: string, text: string, schema: z.ZodType<T>)
     if (!wrong) return { ...NOTHING, value: checked.data, text, unknown };
     return broken(at(wrong.offset), `"${wrong.key}" has no effect: did you mean "${wrong.meant}"?`);
   }
-  const issue = innermost(checked.error.issues[0]!);
-  const node = nearest(tree, issue.path as (string | number)[]);
-  const where = issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
-  return broken(at(node.offset), `${where}${issue.message}`);
+  const issue = checked.error.issues[0]!;
+  const node = nearest(tree, wordsOf(issue).path as (string | number)[]);
+  return broken(at(node.offset), sayWrong(issue));
 }
-
-/** The error of the alternative that the value is nearest to, instead of "Invalid input". */
-function innermost(issue: Issue): Issue {
-  if (issue.code !== "invalid_union") return issue;
-  const within = issue.errors.map(([first]) => first).filter((one) => one !== undefined);
-  const deepest = within.find(({ path }) => path.length > 0);
-  if (deepest) return innermost({ ...deepest, path: [...issue.path, ...deepest.path] });
-  const kinds = within.flatMap((one) => one.code === "invalid_type" ? [one.expected] : []);
-  return kinds.length === 0 ? issue : { ...issue, message: `expected ${kinds.join(" or ")}` };
-}
-
-type Issue = z.core.$ZodIssue;
 
 /** The first error of policies that a client sent, with the next step; null when they are usable. */
 export function checkPolicies(policies: unknown): string | null {
   const checked = Policies.safeParse(policies);
   if (!checked.success) {
-    const { path, message } = checked.error.issues[0]!;
-    const cause = path.length > 1 ? "is not a rule" : `is not usable: ${message}`;
-    return `"${path.join("/")}" ${cause}; correct it`;
+    const { path, message } = wordsOf(checked.error.issues[0]!);
+    return `"${path.join("/")}": ${message}; correct it`;
   }
   const wrong = findForbidding(listUnknown(parseTree(JSON.stringify(policies))!, Policies));
   return wrong && `"${wrong.key}" has no effect; did you mean "${wrong.meant}"?`;

@@ -5,6 +5,7 @@ import { ProblemError } from "../client.ts";
 import { Effect } from "../policy/schema.ts";
 import { HubProject } from "../projects/schema.ts";
 import { GateError } from "../errors.ts";
+import { wordsOf } from "../issue.ts";
 import { fewerMasked } from "../shown/masked_names.ts";
 import { tellOwnTmp } from "../shown/own_tmp.ts";
 import { LostError } from "./daemon_link.ts";
@@ -134,7 +135,10 @@ export function toBusy(most: number): CallToolResult {
 /** The tool result for invalid arguments. */
 export function toInvalid(error: z.ZodError): CallToolResult {
   const detail = error.issues.slice(0, 10)
-    .map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`).join("; ");
+    .map((issue) => {
+      const { path, message } = wordsOf(issue);
+      return `${path.join(".") || "arguments"}: ${message}`;
+    }).join("; ");
   return answer({
     message: `Nothing was done because the arguments are invalid: ${detail}`,
     error: { code: "invalid", detail },

@@ -14,6 +14,7 @@ import {
   replaceChanges,
   setMark,
 } from "./store.ts";
+import { sayWrong } from "../issue.ts";
 
 interface HomeServices {
   environment: Environment;
@@ -260,7 +261,7 @@ async function readHistory(
   const history = new History(NATIVE);
   for (const [index, value] of values.entries()) {
     const { success, data, error } = ProofChange.safeParse(value);
-    const fault = success ? await history.add(data) : error.issues[0]!.message;
+    const fault = success ? await history.add(data) : sayWrong(error.issues[0]!);
     if (fault !== null) return { changes: history.changes, fault: `change ${index + 1}: ${fault}` };
   }
   return { changes: history.changes, fault: null };

@@ -88,10 +88,10 @@ test("a new project with a broken config is a problem of its own, and init fails
 
 test.each([
   [{ version: "3" }, 'version: this gate knows versions up to "2"; upgrade gate'],
-  [{ policies: { allowedCommands: [3] } }, "allowedCommands.0: expected string or object"],
+  [{ policies: { allowedCommands: [3] } }, "allowedCommands.0: must be a text or an object"],
   [
     { policies: { blockedPaths: [{ pattern: ".env", reason: 5 }] } },
-    "blockedPaths.0.reason: Invalid input: expected string, received number",
+    "blockedPaths.0.reason: must be a text, not a number",
   ],
 ])("the config %j denies everything and names the cause", async (part, cause) => {
   writeFileSync(config, JSON.stringify({ ...CONFIG, ...part }));

@@ -389,10 +389,10 @@ describe("Config", () => {
   });
 
   test.each([
-    [{ blockedCommands: [7] }, '"blockedCommands/0" is not a rule; correct it'],
+    [{ blockedCommands: [7] }, '"blockedCommands/0": must be a text or an object; correct it'],
     [
       { defaultEffect: "perhaps" },
-      /^Cannot test the policies: "defaultEffect" is not usable: .*; correct it$/,
+      /^Cannot test the policies: "defaultEffect": must be one of "allow", "ask", "deny"; correct it$/,
     ],
     [{ blockedCommand: ["rm"] }, '"blockedCommand" has no effect; did you mean "blockedCommands"?'],
   ])("candidate() names the wrong key of %j", async (policies, message) => {
