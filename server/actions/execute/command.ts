@@ -276,28 +276,27 @@ async function commitResult(
   services.intake.count(row.session_id, [{ sha256, content: output.bytes }]);
   const result = resultOf(input, output, sha256);
   // Before the effects are read, so that what was undone is none of them.
-  const guarded = [
-    ...await endGuarding(services, row),
-    ...await leaveWalls(services, row, input.left ?? null),
-  ];
-  const held = await heldBackOf(context, row, { caller, goes_on: input.left !== undefined });
-  const changed = withGuarded(row, held ?? await effectsOf(services, row), guarded);
+  const restored = await endGuarding(services, row);
+  const { removed, goes_on } = await leaveWalls(services, row, input.left ?? null);
+  const held = await heldBackOf(context, row, { caller, goes_on });
+  const effects = held ?? await effectsOf(services, row);
+  const changed = withGuarded(row, effects, [...restored, ...removed]);
   const { asked_hosts } = input;
-  const effects = asked_hosts && row.decision.sandbox
+  const noted = asked_hosts && row.decision.sandbox
     ? withAsked(row, changed, asked_hosts)
     : changed;
   return await transition(services, row, {
     // After a restart the outcome counts as unknown until the process that kept running it reports.
     from: { execution: ["running", "unknown"], claim_id: input.claim_id },
-    to: { ...result, ...effects.fields, finished_at },
+    to: { ...result, ...noted.fields, finished_at },
     by: actorOf(caller, row.agent),
     type: "action.finished",
     why: {
       ...result,
-      changes: changesIn({ ...row, ...effects.fields }),
+      changes: changesIn({ ...row, ...noted.fields }),
       ...asked_hosts && { asked_hosts },
     },
-    before: [...statements, ...effects.statements],
+    before: [...statements, ...noted.statements],
   });
 }
 

@@ -255,23 +255,24 @@ export async function endWalls(
 }
 
 /**
- * Ends the walls of a command that has ended, as `endWalls` does. If a process is left of it, the
- * command keeps its side, its session is blocked, and gate looks again when the process is gone.
+ * Ends the walls of a command that has ended, as `endWalls` does. If a process is left of it
+ * (`goes_on`), the command keeps its side, its session is blocked, and gate looks again when the
+ * process is gone.
  */
 export async function leaveWalls(
   services: ActionServices,
   row: ActionRow,
   left: ProcessIdentity | null,
-): Promise<Restored[]> {
+): Promise<{ removed: Restored[]; goes_on: boolean }> {
   const { lanes } = services.sandboxes;
-  // Only a command in the sandbox can leave a process.
-  const isLeft = left !== null && services.sandboxes.knows(row.id);
+  // Only a command in the sandbox can leave a process, also one whose walls were ended for its silence.
+  const goes_on = left !== null && row.decision.sandbox !== null;
   // First the block: nothing goes on that is not recorded.
-  if (isLeft) await reportLeft(services, row, left);
-  const removed = await endWalls(services, row, { goes_on: isLeft });
-  if (isLeft) lanes.goOn(row.id, left);
+  if (goes_on) await reportLeft(services, row, left);
+  const removed = await endWalls(services, row, { goes_on });
+  if (goes_on) lanes.goOn(row.id, left);
   else lanes.end(row.id);
-  return removed;
+  return { removed, goes_on };
 }
 
 /**

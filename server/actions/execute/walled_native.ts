@@ -85,9 +85,9 @@ export async function endWalled(
   requireNotViewer(caller, "report a result");
   const { services } = context;
   const row = await loadAction(services, id);
-  const removed = await leaveWalls(services, row, result.left ?? null);
   const behind = { ...row, decision: { ...row.decision, sandbox } };
-  const held = await heldBackOf(context, behind, { caller, goes_on: result.left !== undefined });
+  const { removed, goes_on } = await leaveWalls(services, behind, result.left ?? null);
+  const held = await heldBackOf(context, behind, { caller, goes_on });
   const { exit_code, output, error = null, duration_ms } = result;
   const failed = error !== null || exit_code !== 0;
   const why = failed ? error ?? `It ended with exit code ${exit_code}` : null;

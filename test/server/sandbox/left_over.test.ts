@@ -248,3 +248,25 @@ test.runIf(ENGINE !== null)(
     expect(existsSync(join(gate.root, "a/.env"))).toBe(false);
   },
 );
+
+test.runIf(ENGINE !== null)(
+  "a late report of a process that goes on blocks the session too",
+  async () => {
+    const { gate, id } = await submitWalled();
+    const runner = spawn("/bin/sleep", ["60"]);
+    await once(runner, "spawn");
+    const by = { sandbox: true as const, process: identify(runner.pid!)! };
+    const { claim_id } = (await gate.project.actions.claim(id, by, agent))!;
+    const ended = once(runner, "exit");
+    runner.kill("SIGKILL");
+    await ended;
+    gate.clock.advance(24 * 60 * 60 * 1000);
+    await gate.project.actions.expireDue();
+    expect((await gate.project.actions.get(id)).execution).toBe("unknown");
+    const end = { exit_code: 0, output: "", truncated: false, duration_ms: 1 };
+    const left = identify(process.pid)!;
+    await gate.project.actions.result(id, { claim_id, ...end, left }, agent);
+    const { items } = await (await gate.request("GET", "/api/remediation/blocks")).json();
+    expect(items).toEqual([expect.objectContaining({ action_id: id })]);
+  },
+);
