@@ -12,6 +12,7 @@ const Checked = z.object({
   path: z.string(),
   fault: z.string().nullable(),
   newer: z.string().nullable(),
+  unread: z.object({ why: z.string(), next: z.string().nullable() }).nullable(),
 });
 
 /** Checks every database completely, in a separate process. */
@@ -30,9 +31,10 @@ export async function checkLedgers({ io, place }: CheckContext, found: Findings)
   });
   let count = 0;
   for await (const line of readLines(child.stdout)) {
-    const { path, fault, newer } = Checked.parse(JSON.parse(line));
+    const { path, fault, newer, unread } = Checked.parse(JSON.parse(line));
     count++;
     if (fault !== null) found.fail(`${path} is damaged: ${fault}`, "gate daemon restart");
+    if (unread !== null) found.fail(unread.why, unread.next ?? "gate daemon logs");
     if (newer !== null) {
       const fix = `update gate on this machine to ${newer} or newer`;
       found.fail(`${path} is of gate ${newer}, this is gate ${VERSION}`, fix);

@@ -1,4 +1,6 @@
 import Sqlite from "libsql";
+import { GateError } from "../errors.ts";
+import { explain, isDamage } from "./database.ts";
 import { isUtf8, SCHEMA_TEXTS, TEXT_COLUMNS, textQueries } from "./texts.ts";
 
 // As bytes: the verdict would contain a damaged name.
@@ -6,7 +8,8 @@ const CHECK = "SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check(
 
 /**
  * The damage of a database in SQLite's words; null when there is none. It changes nothing and blocks
- * no writer. It reads the whole file synchronously, so the daemon must not call it.
+ * no writer. It reads the whole file synchronously, so the daemon must not call it. @throws GateError
+ * `unavailable` if it cannot be read for another reason, such as the lock of another process
  */
 export function checkIntegrity(path: string): string | null {
   let database: Sqlite.Database | null = null;
@@ -21,6 +24,8 @@ export function checkIntegrity(path: string): string | null {
     if (verdict !== "ok") return verdict || "it cannot be checked";
     return damagedText(database);
   } catch (error) {
+    const explained = explain(error, path);
+    if (explained instanceof GateError && !isDamage(error)) throw explained;
     return (error as Error).message;
   } finally {
     database?.close();

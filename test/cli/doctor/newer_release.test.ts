@@ -34,6 +34,29 @@ test("doctor names each database that only a newer release can use", async () =>
   expect(refused.stderr).toContain("\n  try: update gate on this machine to 9.1.0 or newer\n");
 });
 
+test("doctor names a database that another process keeps locked, and checks the others", async () => {
+  const gated = await openGatedProject();
+  onTestFinished(() => gated.close());
+  await gated.write("src/a.txt", "one");
+  await gated.good("daemon", "stop");
+  const home = join(gated.terminal.folder, ".gate");
+  const [registry, ledger] = [join(home, "gate.db"), join(home, "projects", "web", "ledger.db")];
+  const newer = new Sqlite(ledger);
+  newer.exec(MADE);
+  newer.close();
+  const holder = new Sqlite(registry);
+  holder.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE");
+  const { problems } = await diagnose(gated.terminal);
+  holder.close();
+  expect(problems.filter(({ check }) => check === "ledgers")).toMatchObject([
+    {
+      message: `Cannot use "${registry}": another process keeps it locked`,
+      fix: "stop that process and try again",
+    },
+    { message: expect.stringContaining(`${ledger} is of gate 9.1.0`) },
+  ]);
+});
+
 test("a running daemon tells which release a project needs, with the next step", async () => {
   const gated = await openGatedProject();
   onTestFinished(() => gated.close());
