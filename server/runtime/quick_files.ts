@@ -57,6 +57,7 @@ export async function readTokenQuickly(folder: string, scope: string): Promise<T
   // Threads do both while the caller connects and the folder is read.
   const looking = file.stat().catch(() => null);
   const reading = file.text().catch(() => null);
+  // Lets the caller connect before `isPlain`, which reads the folder and blocks the event loop.
   await null;
   try {
     const isThere = isPlain(folder, scope);
