@@ -183,7 +183,13 @@ const SHOWING_KEYS = [
   ...["aws sts get-session-token", "aws sts assume-role", "aws ecr get-login-password"],
   ...["aws rds generate-db-auth-token", "az keyvault secret show", "kubectl config view --raw"],
   ...["op item get", "pass show*", "bw get*", "secret-tool lookup", "security dump-keychain"],
-  ...["sops -d", "sops --decrypt", "sops decrypt*", "ansible-vault view", "ansible-vault decrypt"],
+  ...[
+    "sops -d",
+    "sops --decrypt",
+    "sops decrypt*",
+    "ansible-vault view*",
+    "ansible-vault decrypt*",
+  ],
   ...["heroku config*", "vercel env pull", "railway variables"],
   // They fill in the variables of .env.
   ...["docker compose config", "docker-compose config"],

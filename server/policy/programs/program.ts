@@ -3,7 +3,7 @@ import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
-import { has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
+import { forNames, has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
 import { isArgumentFile, touchArguments, touchListed, touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
 import { sendsFiles, takesSubcommand } from "./needs.ts";
@@ -40,6 +40,7 @@ export function runProgram(
     touchFolders(argv.slice(from), call, run);
   }
   touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row, described);
+  touchOutside(name, argv, call, run);
   if (isInterpreter(name)) return runInterpreter(argv, call, run);
   touchOutputs(name, argv, call, run, row?.grammar);
   if (row) runRow(row, argv, call, run);
@@ -293,7 +294,7 @@ function touchNamed(parsed: Parsed, call: Call, run: Runner): void {
 
 /** Common names of the option for the output file or folder. */
 const OUTPUT =
-  /^--?(?:o|outp?|outpu?t?|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|[a-z]+-report|junit-?xml|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout)$/i;
+  /^--?(?:o|outp?|outpu?t?|out-?(?:file|dir|path|name)|output[-_]?(?:file|dir|directory|path|document|folder)|dest|dest[-_]?(?:dir|file|path)|destination|target|target[-_]dir(?:ectory)?|install[-_]dir|pack-destination|log-?file|report[-_]?(?:file|dir)|[a-z]+-report|junit-?xml|result[-_]?file|coverprofile|cpuprofile|memprofile|keyout|rdb|[a-z]+-file-output|output-(?:signature|certificate|attestation))$/i;
 
 /** Programs whose last operand is their output file. */
 const LAST = new Set([
@@ -305,6 +306,9 @@ const LAST = new Set([
   "virtualenv",
   "lwp-download",
 ]);
+
+/** Programs whose last of several operands is their output file. */
+const LAST_OF_SEVERAL = new Set(["magick", "qpdf", "pdftotext", "pdftoppm", "tesseract"]);
 
 const MOST_OPTIONS = 40;
 
@@ -328,8 +332,62 @@ export function touchOutputs(
     if (path !== undefined && isPath(path)) run.touch("write", path, call, { guessed: true });
   }
   const last = argv.at(-1)!;
-  if (argv.length > 1 && LAST.has(name) && isPath(last)) {
+  const several = LAST_OF_SEVERAL.has(name) && !/^(identify|compare)$/.test(argv[1] ?? "") &&
+    argv.slice(1).filter((word) => !word.startsWith("-")).length > 1;
+  if (argv.length > 1 && (LAST.has(name) || several) && isPath(last)) {
     run.touch("write", last, call, { guessed: true });
+  }
+}
+
+/** Options of programs that name a folder or a file in which they write. */
+const PLACES: Record<string, RegExp> = {
+  ...forNames("cmake meson ninja", /^-[BC]/),
+  ...forNames("npm pnpm yarn", /^(-C|--(prefix|dir|cwd)(?=$|=))/),
+  composer: /^(-d|--working-dir(?=$|=))/,
+  hugo: /^-d/,
+  ...forNames("pip pip3", /^(-[dt]|--(dest|target|prefix|root)(?=$|=))/),
+  bundle: /^--path(?=$|=)/,
+  kind: /^--kubeconfig(?=$|=)/,
+};
+
+/** Programs that change the files in their words: always, or with an option. */
+const FORMATTERS: Record<string, RegExp | null> = {
+  ...forNames("black isort autopep8 autoflake", null),
+  rustfmt: null,
+  ruff: /^(format|--fix(-only)?)$/,
+  ...forNames("prettier gofmt shfmt goimports", /^(-\w*w\w*|--write)$/),
+  ...forNames("eslint stylelint biome oxlint clang-format", /^(-i|--fix|--write|--apply)$/),
+};
+
+/** Subcommands that make a new folder. */
+const MAKES = /^(new|create|venv|virtualenv|startproject|setup)$/;
+const MAKERS =
+  /^(cargo|uv|python[\d.]*|rails|flutter|dart|meson|poetry|django-admin|hugo|nx|ng|mix|gradle)$/;
+
+/** What a program writes outside the folder where the command starts, by its options and words. */
+export function touchOutside(
+  name: string,
+  argv: readonly string[],
+  call: Call,
+  run: Runner,
+): void {
+  const { shell } = call;
+  const place = Object.hasOwn(PLACES, name) ? PLACES[name]! : null;
+  const option = Object.hasOwn(FORMATTERS, name) ? FORMATTERS[name]! : undefined;
+  const formats = option === null || (option && argv.some((word) => option.test(word)));
+  let made = false;
+  for (const [at, word] of argv.slice(0, MOST_OPTIONS).entries()) {
+    if (at === 0) continue;
+    const written = place?.exec(word)?.[0];
+    const path = written !== undefined
+      ? word === written ? argv[at + 1] : word.slice(written.length).replace(/^=/, "")
+      : formats || made
+      ? word
+      : undefined;
+    made ||= MAKERS.test(name) && MAKES.test(word);
+    if (path === undefined || !isPath(path)) continue;
+    const whole = `${absolutePath(path, shell.cwd)}/`;
+    if (!whole.startsWith(`${shell.start}/`)) run.touch("write", path, call, { guessed: true });
   }
 }
 
@@ -374,6 +432,9 @@ const COPIES: Record<string, Row> = {
   "rclone sync": cloud,
   "rclone move": away,
   "gcloud compute scp": cloud,
+  "gcloud storage cp": cloud,
+  "gcloud storage mv": away,
+  "gcloud storage rsync": cloud,
   "multipass transfer": cloud,
 };
 

@@ -131,13 +131,19 @@ const PSQL = spec(
 const SQLITE = spec("-init= -cmd= -separator= -newline= -nullvalue=", { single: true });
 const SFTP = spec("-b= -B= -c= -D= -F= -i= -J= -l= -o= -P= -R= -S= -s= -X=");
 
-/** `psql -o '|command'` and `mysql --pager=command` pass what they print to a command. */
+/**
+ * `psql -o '|command'` and `mysql --pager=command` pass what they print to a command; `psql -o file`
+ * and `mysql --tee=file` write it.
+ */
 function withPipes(handler: Handler, grammar: Spec, ...options: string[]): Handler {
   return (argv, call, run) => {
     for (const value of valuesOf(readOptions(argv.slice(1), grammar), ...options)) {
-      const piped = /^\s*\|([^]*)$/.exec(value)?.[1];
-      const code = piped ?? (options.includes("pager") ? value : "");
-      if (code !== "") run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
+      const code = /^\s*\|([^]*)$/.exec(value)?.[1];
+      if (code === undefined) run.touch("write", value, call);
+      else if (code !== "") run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
+    }
+    for (const code of valuesOf(readOptions(argv.slice(1), grammar), "pager")) {
+      run.code(code, { ...call, stdin: "", shell: call.shell.fork() });
     }
     return handler(argv, call, run);
   };
@@ -208,7 +214,7 @@ export const SPECIALS: Record<string, Handler> = {
   patch: runPatch,
   psql: codeFiles(withPipes(psqlShell, PSQL, "output", "log-file"), PSQL, "file"),
   ...forNames("7z 7za 7zr 7zz", runSevenZip),
-  ...forNames("mysql mariadb", withPipes(mysqlShell, spec("--pager="), "pager")),
+  ...forNames("mysql mariadb", withPipes(mysqlShell, spec("--pager= --tee="), "tee")),
   ...forNames("sqlite3 sqlite", codeFiles(sqliteShell, SQLITE, "init")),
   gdb: runDebugger,
   lldb: runDebugger,

@@ -1,6 +1,8 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
+import { baseName } from "./grammar.ts";
+import { touchOutside } from "./program.ts";
 import { quote } from "../../shown/quote.ts";
 
 const NODE_OPTIONS = spec(
@@ -19,6 +21,7 @@ const EXEC = new Set(["exec", "x", "dlx"]);
 export const runNodeManager: Handler = (argv, call, run) => {
   const { parsed, rest } = splitCommand(argv.slice(1), NODE_OPTIONS, 0);
   const [verb, ...more] = rest;
+  touchOutside(baseName(argv[0]!), argv, call, run);
   if (verb === undefined) return ANY;
   const options = splitCommand(more, NODE_OPTIONS, 0);
   for (const value of scriptShells(argv)) runSetting("script-shell", value, call, run);
@@ -27,7 +30,11 @@ export const runNodeManager: Handler = (argv, call, run) => {
     for (const code of valuesOf(options.parsed, "shell-mode")) {
       if (code !== null) run.code(code, call);
     }
-    return options.rest.length > 0 ? run.command(options.rest, call) : ANY;
+    const [only, ...others] = options.rest;
+    if (only === undefined) return ANY;
+    // Newer versions of yarn give a single word to a shell.
+    if (others.length === 0 && /\s/.test(only)) return run.code(only, call);
+    return run.command(options.rest, call);
   }
   if (/^workspaces?$/.test(verb)) {
     const at = more.findIndex((word, index) => index > 0 && (RUN.has(word) || EXEC.has(word)));

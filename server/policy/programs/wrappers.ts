@@ -300,7 +300,11 @@ export const WRAPPERS: Record<string, Wrapper> = {
   faketime: wrapper("-f -m -p=", { skip: 1, passive }),
   fakeroot: wrapper("-l,--lib= --faked= -s= -i= -u,--unknown-is-real -b=", { passive }),
   fakechroot: wrapper("-l,--lib= -e= -c= -b=", { passive }),
-  "xvfb-run": wrapper("-a -e= -f= -n= -p= -s,--server-args= -w= -l", { passive }),
+  "xvfb-run": wrapper(
+    "-a,--auto-servernum -e,--error-file= -f,--auth-file= -n,--server-num= -p,--xauth-protocol= " +
+      "-s,--server-args= -w,--wait= -l,--listen-tcp",
+    { writes: ["error-file", "auth-file"], passive },
+  ),
   "dbus-run-session": wrapper("--config-file= --dbus-daemon=", { passive }),
   caffeinate: wrapper("-d -i -m -s -u -t= -w=", { passive }),
   winpty: wrapper("-X= --mouse", { passive }),
@@ -316,7 +320,17 @@ export const WRAPPERS: Record<string, Wrapper> = {
   ),
   dtruss: trace,
   gdb: wrapper("--args -ex= -x= -p= -q -batch", { code: [] }),
-  valgrind: wrapper("--tool= --log-file= -q -v", { passive }),
+  valgrind: wrapper(
+    "--tool= --log-file= --xml-file= --massif-out-file= --callgrind-out-file= --cachegrind-out-file= " +
+      "--dhat-out-file= --xtree-memory-file= --xtree-leak-file= -q -v",
+    {
+      writes: [
+        ...["log-file", "xml-file", "massif-out-file", "callgrind-out-file", "cachegrind-out-file"],
+        ...["dhat-out-file", "xtree-memory-file", "xtree-leak-file"],
+      ],
+      passive,
+    },
+  ),
   perf: wrapper("-o,--output= -e= -F= -p= -g -a", { skip: 1, writes: ["output"] }),
   chroot: wrapper("--groups= --userspec= --skip-chdir", { skip: 1, remote }),
   unshare: wrapper(
