@@ -10,14 +10,14 @@ const FULL_ID = 36;
 const PAGES = 40;
 const MOST_SHOWN = 5;
 
-/** Checks the typed beginning of an action's id. @throws CliError */
+/** Checks the typed beginning of the id of any action. @throws CliError */
 export function parseIdPrefix(typed: string): string {
-  return readIdPrefix(typed, "an action id", "gate pending");
+  return readIdPrefix(typed, "an action id", "gate log");
 }
 
-/** Collects the ids of an argument that takes several. @throws CliError */
+/** Collects the ids of an argument that takes several held actions. @throws CliError */
 export function collectIdPrefix(typed: string, before: string[] = []): string[] {
-  return [...before, parseIdPrefix(typed)];
+  return [...before, readIdPrefix(typed, "an action id", "gate pending")];
 }
 
 /** Collects the digests of a repeated `--digest`, in the order of the ids. */

@@ -167,7 +167,8 @@ function exitCode({ failed, accepted, critical_failures, target, executed }: Sum
 
 function noteOf({ scenarios, executed, inconclusive, target }: Summary): string | null {
   if (scenarios === 0) {
-    return "Nothing was tested: no scenario was read, or kept by --filter, --priority and --area";
+    return "Nothing was tested: no scenario was read (give --target and --spec), or kept by " +
+      "--filter, --priority and --area";
   }
   if (target === null) {
     return "Nothing was executed: there is no --target, so only the form was checked";

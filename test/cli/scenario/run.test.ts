@@ -56,7 +56,7 @@ test("a run without scenarios prints an empty list and says so", async () => {
   const { code, stdout, stderr } = await tool(folder(), "run", "--output", "json");
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ scenarios: [], executions: [] });
-  expect(stderr).toContain("Nothing was tested");
+  expect(stderr).toContain("Nothing was tested: no scenario was read (give --target and --spec)");
 });
 
 test("each scenario sends one request, without redirects or retries", async () => {
