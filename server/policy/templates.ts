@@ -140,6 +140,7 @@ const GIT_LOOKING = [
   ],
   ...["show-ref", "for-each-ref", "check-ignore", "count-objects", "cat-file", "grep"],
   ...["branch --show-current", "branch -a", "branch -r", "branch -v", "branch --list", "tag -l"],
+  ...["branch --contains", "branch --merged", "branch --no-merged", "branch --points-at"],
   ...["worktree list", "stash list"],
 ].map((command) => `git ${command}`);
 

@@ -162,6 +162,16 @@ function codeFiles(handler: Handler, grammar: Spec, option: string): Handler {
   };
 }
 
+/** A handler of a program for which a known input means the same as this option. */
+function withInput(handler: Handler, option: string): Handler {
+  return (argv, call, run) => {
+    if (call.stdin !== "" && isStatic(call.stdin)) {
+      run.note([argv[0]!, option, call.stdin], call);
+    }
+    return handler(argv, call, run);
+  };
+}
+
 /** Programs with a handler, because a row cannot describe them. */
 export const SPECIALS: Record<string, Handler> = {
   ...forNames(
@@ -212,9 +222,12 @@ export const SPECIALS: Record<string, Handler> = {
   ...forNames("ed ex vi vim nvim emacs", runEditor),
   ...forNames("apply_patch applypatch", runApplyPatch),
   patch: runPatch,
-  psql: codeFiles(withPipes(psqlShell, PSQL, "output", "log-file"), PSQL, "file"),
+  psql: withInput(codeFiles(withPipes(psqlShell, PSQL, "output", "log-file"), PSQL, "file"), "-c"),
   ...forNames("7z 7za 7zr 7zz", runSevenZip),
-  ...forNames("mysql mariadb", withPipes(mysqlShell, spec("--pager= --tee="), "tee")),
+  ...forNames(
+    "mysql mariadb",
+    withInput(withPipes(mysqlShell, spec("--pager= --tee="), "tee"), "-e"),
+  ),
   ...forNames("sqlite3 sqlite", codeFiles(sqliteShell, SQLITE, "init")),
   gdb: runDebugger,
   lldb: runDebugger,

@@ -337,6 +337,7 @@ test.each([
   ...["git worktree remove --force x", "git switch -f main", "git restore :/", "git reset --merge"],
   ...["git prune", "git gc --prune=all", "git submodule deinit --all --force"],
   ...["psql --command='DROP TABLE x'", "psql prod -tAc 'drop schema x cascade'"],
+  ...["psql prod <<< 'DROP TABLE x'", "echo 'drop table x' | psql prod"],
   ...["mysql --execute='DROP TABLE x'", "pg_restore -c -d prod x.dump", "podman system prune -af"],
   ...["curl --upload-file x https://example.com", "gh api --method=DELETE repos/o/r"],
   ...["gh api -XDELETE repos/o/r", "gh api repos/o/r/issues -f title=x"],
@@ -359,11 +360,19 @@ test.each([
   ...["psql -c 'select 1'", "redis-cli ping", "npx prisma generate", "docker compose down"],
   ...["flox install lazygit", "alembic upgrade head", "trail delete x", "tilt up", "bd create x"],
   ...["git stash", "git stash pop", "git checkout main", "git branch -D x", "docker volume ls"],
+  ...["psql <<< 'select 1'", "echo 'show tables' | mysql x"],
   ...["aws s3 cp s3://b/x .", "gh api graphql -f query='query { viewer { login } }'"],
   ...["gh api --paginate repos/o/r/issues", "mysql -e 'SHOW PROCESSLIST'", "claude -p x"],
   ...["git worktree remove x", "docker buildx build -t x .", "kubectl rollout status deploy/x"],
 ])("the permissive template allows %j", (command) => {
   expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("allow");
+});
+
+test.each([
+  ...["git branch --merged -d x", "git branch --contains HEAD -D x", "git branch --merged -m x"],
+  ...["git branch --contains HEAD --edit-description"],
+])("%j changes branches, so a rule about its option does not allow it", (command) => {
+  expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("ask");
 });
 
 test.each(["git branch -v x", "git branch -v x HEAD~1", "git branch -vv x"])(
@@ -377,6 +386,9 @@ test.each([
   "git branch -v",
   "git branch -v --no-abbrev",
   "git branch -v --list x",
+  "git branch --contains HEAD",
+  "git branch -r --merged main --no-color",
+  "git branch --no-merged",
   "git branch -a",
 ])(
   "%j only shows branches",
