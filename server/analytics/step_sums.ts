@@ -1,6 +1,7 @@
 import { setImmediate as pause } from "node:timers/promises";
 import type { Ledger } from "../db/ledger.ts";
 import { MOST_KEYS } from "../db/ledger_rollups.ts";
+import { nextNumber } from "../db/word_blocks.ts";
 import {
   BY_NAME,
   type Counts,
@@ -81,10 +82,13 @@ export class StepSums implements Sums {
 /** The actions that were submitted or decided in the range, each once. */
 async function* actionsOf(ledger: Ledger, bounds: Bounds): AsyncGenerator<Counted> {
   const numbers = await numbersOf(ledger, bounds);
-  for (let { first } = numbers; first <= numbers.last; first += PAGE) {
+  let { first } = numbers;
+  while (first <= numbers.last) {
     const last = Math.min(numbers.last, first + PAGE - 1);
     yield* await listSubmitted(ledger, bounds, { first, last });
     await pause();
+    // The numbers of actions can have a gap of any size.
+    first = await nextNumber(ledger, last);
   }
   const seen = new Set<number>();
   let events = await eventsOf(ledger, bounds);

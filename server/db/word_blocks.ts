@@ -86,10 +86,10 @@ async function mergeWords({ exclusive }: WordSource): Promise<void> {
 }
 
 /** The number of the next action after this number; infinite if there is none. */
-export async function nextNumber({ all, project_id }: BlockSource, after: number): Promise<number> {
-  const [row] = await all(
+export async function nextNumber(source: BlockSource, after: number): Promise<number> {
+  const [row] = await source.all(
     "SELECT min(number) AS next FROM actions NOT INDEXED WHERE project_id = ? AND number > ?",
-    [project_id, after],
+    [source.project_id, after],
   );
   return Number(row!.next ?? Infinity);
 }

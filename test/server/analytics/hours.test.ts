@@ -157,3 +157,22 @@ test("a range with more paths and agents than are counted by name counts the res
   const days = await summary(gate, "window=1d");
   expect(days.decisions).toMatchObject({ total: 700, blocked: 500 });
 });
+
+test("a gap in the numbers of actions costs no reads", async () => {
+  const gate = await createTestGate({ policies: POLICIES });
+  await write(gate, "free/near");
+  await gate.project.ledger.commit({
+    statements: [{
+      sql: `INSERT INTO actions (project_id, id, number, seq, root, session_id, agent, tool, path,
+          status, execution, decision, risk, reversible, digest, created_at, decided_at, decided_by)
+        SELECT project_id, 'far', ?1, ?1, root, session_id, agent, tool, 'free/far',
+          status, execution, decision, risk, reversible, digest, created_at, decided_at, decided_by
+        FROM actions WHERE number = 1`,
+      args: [2 ** 40],
+    }],
+    events: [],
+  });
+  gate.clock.advance(60_000);
+  const found = await summary(gate, "window=1h");
+  expect(found.busiest_hours.reduce((sum, { count }) => sum + count, 0)).toBe(2);
+});
