@@ -1,3 +1,4 @@
+import { count } from "../../terminal/output.ts";
 import { visibleLine } from "../../terminal/visible.ts";
 import type { Race } from "../execute/race/race.ts";
 import type { Execution } from "../schema.ts";
@@ -18,13 +19,20 @@ export function matrixLines({ operations, matrix }: Coverage): string[] {
     families.map((_, at) => String(at + 1).padStart(2).at(place)).join("");
   const blank = " ".repeat(NAME + 1);
   return [
-    `${operations} operations × ${families.length} families`,
+    extentOf(operations, families.length),
     ...(families.length > 9 ? [blank + digits(0)] : []),
     blank + digits(1),
     ...rows,
     ...(operations > rows.length ? [`… and ${operations - rows.length} more operations`] : []),
     ...families.map((family, at) => `${String(at + 1).padStart(4)}  ${family}`),
   ];
+}
+
+/** How much a document was covered: `1 operation × 3 families`. */
+export function extentOf(operations: number, families: number): string {
+  return `${count(operations, "operation")} × ${
+    families === 1 ? "1 family" : `${families} families`
+  }`;
 }
 
 function short(operation: string): string {

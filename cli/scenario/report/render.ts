@@ -6,7 +6,7 @@ import type { Execution, Scenario } from "../schema.ts";
 import type { RunResult, Summary } from "../summary.ts";
 import { briefOf } from "./brief.ts";
 import { causesOf, foundIn } from "./findings.ts";
-import { blindSpotsOf, matrixLines, raceLines } from "./lines.ts";
+import { blindSpotsOf, extentOf, matrixLines, raceLines } from "./lines.ts";
 import { markdownOf } from "./markdown.ts";
 
 /** The formats of `--output`. */
@@ -166,10 +166,15 @@ function printAreas(io: Io, { areas, coverage, target }: Summary): void {
   if (areas.length > 0) print(io, "");
   for (const { area, passed, failed, low, high } of areas) {
     const bounds = `${Math.round(low * 100)}–${Math.round(high * 100)} %`;
-    print(io, `${visibleLine(area)}: ${passed} of ${passed + failed} passed (95 %: ${bounds})`);
+    print(
+      io,
+      `${visibleLine(area)}: ${passed} of ${
+        passed + failed
+      } passed (true rate ${bounds}, with 95 % confidence)`,
+    );
   }
   if (coverage && target !== null) {
-    print(io, `${coverage.operations} operations × ${coverage.families} families`);
+    print(io, extentOf(coverage.operations, coverage.families));
   }
 }
 
