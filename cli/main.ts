@@ -30,8 +30,7 @@ async function main(argv: string[]): Promise<void> {
   if (argv.length === 2 && argv[0] === "hook" && !argv[1]!.startsWith("-")) {
     // A host waits for this before each tool call, so the daemon is asked before more is loaded.
     const { beginHook } = await import("./hook/begin.ts");
-    const begun = beginHook(argv[1]!, process.env);
-    await begun?.loadMore;
+    const begun = await beginHook(argv[1]!, process.env);
     const { runHook } = await import("./hook/run.ts");
     const io = { env: { ...process.env }, cwd: workingFolder(), pid: process.pid, begun };
     return process.exit(await runHook(argv[1]!, io));

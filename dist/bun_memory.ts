@@ -26,11 +26,8 @@ const ROW = PURGE_HOLES_MIN_INTERVAL + 1;
  */
 export function withLaterPurge(bun: Uint8Array): Uint8Array {
   const changed = Buffer.from(bun);
-  const found = [8, 4].flatMap((width) =>
-    findTables(changed, width).map((table) => ({ table, width }))
-  );
-  if (found.length !== 1) throw changedBun();
-  const { table, width } = found[0]!;
+  const [table, ...others] = [8, 4].flatMap((width) => findTables(changed, width));
+  if (table === undefined || others.length > 0) throw changedBun();
   for (const place of [PURGE_DELAY, PURGE_HOLES_MIN_INTERVAL]) {
     const at = table + place * ENTRY;
     if (changed.readInt32LE(at) !== THEIRS_MS) throw changedBun();

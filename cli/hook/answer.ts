@@ -2,6 +2,7 @@ import { GO_ON, type HostHooks } from "../../server/hosts/host.ts";
 import { hooksOf } from "../../server/hosts/hosts.ts";
 import { SilentError, type WireAnswer } from "../../server/runtime/wire.ts";
 import type { Io } from "../io.ts";
+import type { BegunHook } from "./begin.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { askRunning, type HookRequest, hookRequest } from "./request.ts";
 
@@ -9,8 +10,8 @@ import { askRunning, type HookRequest, hookRequest } from "./request.ts";
 export interface HookIo extends Pick<Io, "env" | "cwd" | "pid"> {
   /** Reads the whole standard input. */
   input: () => Promise<string>;
-  /** The answer to the first request, if the start of the program sent it (`begin.ts`). */
-  first?: Promise<WireAnswer | null> | null;
+  /** Waits for the answer to the first request, if the start of the program sent it (`begin.ts`). */
+  first?: BegunHook["answer"] | null;
   deadlines: Deadlines;
 }
 
@@ -83,7 +84,7 @@ async function askOnce(
 ): Promise<WireAnswer> {
   const timeout_ms = Math.min(wait_ms + io.deadlines.answer, Math.max(1, until - Date.now()));
   const request = hookRequest(host, body, { env: io.env, wait_ms, timeout_ms });
-  const answer = await (first ?? askAgain(request, io));
+  const answer = await (first?.() ?? askAgain(request, io));
   if (answer !== null) return answer;
   if (!start) throw new Error("the daemon does not run");
   const { askStarting } = await import("./start.ts");

@@ -1,7 +1,8 @@
+import { openedCalls } from "./quick_calls.ts";
 import { IS_QUICK } from "./quick_files.ts";
 
 interface Quick {
-  Bun: { stdout: object; write(file: object, text: string): Promise<number> };
+  Bun: { stdout: object; write(file: object, bytes: Uint8Array): Promise<number> };
 }
 
 /**
@@ -10,12 +11,13 @@ interface Quick {
  * @throws Error when not all of it was written
  */
 export async function print(text: string): Promise<void> {
+  let rest: Uint8Array = new TextEncoder().encode(text);
   if (IS_QUICK) {
+    rest = openedCalls()?.print(rest) ?? rest;
     const { Bun } = globalThis as unknown as Quick;
-    await Bun.write(Bun.stdout, text);
+    if (rest.length > 0) await Bun.write(Bun.stdout, rest);
     return;
   }
   const { writeSync } = await import("node:fs");
-  let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(writeSync(1, rest));
 }

@@ -1,4 +1,5 @@
 import { arch, platform } from "node:os";
+import { LIBRARIES } from "./quick_calls.ts";
 
 /** An argument of a system call: a number, or memory that the kernel reads or writes. */
 export type Argument = number | bigint | Uint8Array;
@@ -85,8 +86,6 @@ const NUMBERS: Record<string, CallNumbers> = {
   },
 };
 
-/** The C library of glibc, and those of musl. */
-const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 const MOST_ARGUMENTS = 6;
 
 /**

@@ -41,7 +41,7 @@ const MAX_ANSWER = 4 * 1024 * 1024;
 /** A longer head is parsed only when the connection has ended. */
 const LONGEST_HEAD = 64 * 1024;
 /** The daemon closes a connection with this status when it stayed open without a request. */
-const TOO_LATE = 408;
+export const TOO_LATE = 408;
 const NOBODY = new Set(["ENOENT", "ECONNREFUSED"]);
 
 /** The path of the daemon's unix socket; null where it would be too long for one. */
@@ -121,10 +121,7 @@ class Wire {
     this.#socket.then((socket) => socket.terminate(), () => {});
     if (this.#ended?.error) throw this.#ended.error;
     const bytes = Buffer.concat(this.#pieces);
-    const head = this.#head ?? parseHead(bytes);
-    if (!head || !Number.isInteger(head.status)) throw new Error("the daemon's answer is not HTTP");
-    const { status, headers, body_at } = head;
-    return { status, headers, body: bodyOf(bytes.subarray(body_at), headers).toString("utf8") };
+    return answerOf(bytes, this.#head ?? parseHead(bytes));
   }
 
   /** Writes as much as the socket takes now; `drain` sends the rest. */
@@ -136,7 +133,7 @@ class Wire {
 
   #take(piece: Uint8Array): void {
     this.#length += piece.length;
-    if (this.#length > MAX_ANSWER) return this.#end(new Error("the daemon's answer is too long"));
+    if (this.#length > MAX_ANSWER) return this.#end(tooLong());
     this.#pieces.push(piece.slice()); // Bun reuses its buffer
     if (this.#length <= LONGEST_HEAD) this.#head ??= parseHead(Buffer.concat(this.#pieces));
     // The daemon closes the connection later, because it may wait for a processor until then.
@@ -149,8 +146,31 @@ class Wire {
   }
 }
 
+function tooLong(): Error {
+  return new Error("the daemon's answer is too long");
+}
+
+/**
+ * The answer in the bytes that a connection has given so far; null if it is not complete.
+ * @throws Error for what is not HTTP, too long or cut off
+ */
+export function readAnswer(bytes: Buffer, is_ended: boolean): WireAnswer | null {
+  if (bytes.length > MAX_ANSWER) throw tooLong();
+  const head = parseHead(bytes);
+  const isWhole = is_ended || (head !== null && bytes.length >= head.length);
+  return isWhole ? answerOf(bytes, head) : null;
+}
+
+function answerOf(bytes: Buffer, head: Head | null): WireAnswer {
+  if (!head || !Number.isInteger(head.status)) throw new Error("the daemon's answer is not HTTP");
+  const { status, headers, body_at } = head;
+  return { status, headers, body: bodyOf(bytes.subarray(body_at), headers).toString("utf8") };
+}
+
 /** The request in HTTP/1.1; the daemon closes the connection after its answer. */
-function requestBytes({ method, target, token, body }: WireRequest): Uint8Array {
+export function requestBytes(
+  { method, target, token, body }: Omit<WireRequest, "socket" | "timeout_ms">,
+): Uint8Array {
   const lines = [
     `${method} ${target} HTTP/1.1`,
     "Host: localhost",

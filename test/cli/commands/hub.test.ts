@@ -198,9 +198,9 @@ test("an approval says that the agent's machine executes it, and when that machi
 
   // Both hosts have one name, so each name shows the beginning of its machine's id.
   expect((await first.good("pending")).stdout).toMatch(
-    /  on .*[0-9a-f]{8}\)  write_file  a\.txt\n/,
+    / {2}on .*[0-9a-f]{8}\) {2}write_file {2}a\.txt\n/,
   );
-  expect((await second.good("pending")).stdout).toMatch(/agent"  write_file  a\.txt\n/);
+  expect((await second.good("pending")).stdout).toMatch(/agent" {2}write_file {2}a\.txt\n/);
   const done = await first.run("approve", held[0]!.id);
   expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/^✓ approved.*: a\.txt\n$/)]);
   expect(done.stderr).not.toContain("not connected");

@@ -46,12 +46,12 @@ test("a first answer that was asked for earlier is judged like any other", async
   await stage.daemon(() => http("{}"));
   const first = (body: string) =>
     Promise.resolve({ status: 200, headers: new Map<string, string>(), body });
-  const asked = (body: string) => stage.hook("claude-code", CALL, { first: first(body) });
+  const asked = (body: string) => stage.hook("claude-code", CALL, { first: () => first(body) });
   expect(await asked("{}")).toBe("{}");
   expect(await reasonOf(asked('{"decision":"approve"}'))).toMatch(/cannot be understood/);
   expect(stage.requests).toEqual([]);
   const lost = Promise.reject(new Error("lost"));
-  expect(await stage.hook("claude-code", CALL, { first: lost })).toBe("{}");
+  expect(await stage.hook("claude-code", CALL, { first: () => lost })).toBe("{}");
   expect(stage.requests).toHaveLength(1);
 });
 
