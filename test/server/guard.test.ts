@@ -168,7 +168,8 @@ test("a client that keeps sending after 413 is cut off, having been told", async
     listening.port,
     `${head}${length.toString(16)}\r\n${"a".repeat(length)}`,
   );
-  expect([413, 0]).toContain(answer.status);
+  // A busy machine may need longer than the time limit for so much, which is told as well.
+  expect([413, 408, 0]).toContain(answer.status);
 });
 
 test.each(["/api/actions/x/wait", "/api/events"])(

@@ -232,8 +232,8 @@ test("the given clock decides when a command can run no more", () => {
   const at = Date.UTC(2026, 0, 1);
   new RunningCommands(gate_home, () => at).start("one", beforeOf(at));
   const hours = (count: number) => () => at + count * 3_600_000;
-  expect(new RunningCommands(gate_home, hours(24)).find("one")).not.toBeNull();
-  expect(new RunningCommands(gate_home, hours(26)).find("one")).toBeNull();
+  expect(new RunningCommands(gate_home, hours(48)).find("one")).not.toBeNull();
+  expect(new RunningCommands(gate_home, hours(50)).find("one")).toBeNull();
 });
 
 describe("a working tree of the repository", () => {
