@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DoctorReport } from "../../server/doctor/schema.ts";
 import { AnalyticsSummary, Attention } from "../../server/analytics/schema.ts";
 import { AgentSnapshot, EndedSession } from "../../server/agent_monitor/schema.ts";
-import { Action, ActionDetail, RollbackResult } from "../../server/actions/schema.ts";
+import { Action, ActionDetail, HeldAction, RollbackResult } from "../../server/actions/schema.ts";
 import { AuditVerification, Checkpoint } from "../../server/evidence/schema.ts";
 import { ConfigView, GlobalConfig } from "../../server/config/schema.ts";
 import { DaemonStatus } from "../../server/global/schema.ts";
@@ -189,7 +189,7 @@ export const SHAPES: Record<string, z.ZodType> = {
   doctor: DoctorReport,
   dashboard: z.strictObject({ url }),
   prompt: z.strictObject({ running: z.boolean(), pending: z.number().int() }),
-  pending: z.array(Action),
+  pending: z.array(HeldAction),
   show: ActionDetail,
   approve: Action,
   reject: Action,
