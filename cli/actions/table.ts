@@ -18,8 +18,8 @@ interface TableOptions {
 
 /**
  * Actions as a table: id, age, status or risk, project, who asked, machine if another one shares the
- * ledger, tool and summary. On a terminal a row
- * fills one line: ids are as short as tells them apart, and a narrow one has no column for the tool.
+ * ledger, tool and summary. On a terminal a row fills one line: ids are as short as tells them apart,
+ * and a narrow one has no column for the tool.
  */
 export function actionTable(
   io: Io,

@@ -1,6 +1,11 @@
 import { QuickCalls } from "../../server/runtime/quick_calls.ts";
-import { readAnswer, requestBytes, SilentError, TOO_LATE } from "../../server/runtime/wire.ts";
-import type { WireAnswer } from "../../server/runtime/wire.ts";
+import {
+  readAnswer,
+  requestBytes,
+  SilentError,
+  TOO_LATE,
+  type WireAnswer,
+} from "../../server/runtime/wire.ts";
 import { beginEarly, type Early, type EarlyPlace, earlyPlace } from "../daemon/early.ts";
 import { DEADLINES } from "./deadlines.ts";
 import { MAX_INPUT, readInput, textOf } from "./input.ts";

@@ -26,6 +26,7 @@ function forcedBranch(read: Parsed): string[] {
 
 /** Only the spellings of options without a value; the others are read as for any program. */
 const FORCED = spec("-f,--force");
+const FETCHED = spec("-f,--force -p,--prune");
 const REMOVED = spec("-f,--force -s,--stop -v,--volumes");
 const PRUNED = spec("-a,--all -f,--force");
 
@@ -72,12 +73,12 @@ const git: Grammar = {
         "--orphan= -m,--merge --conflict= -p,--patch --ignore-skip-worktree-bits --pathspec-from-file=",
     ),
     rm: spec("-f,--force -n,--dry-run -r --cached --ignore-unmatch -q,--quiet --sparse"),
-    switch: spec("-f,--force"),
+    switch: FORCED,
     "checkout-index": spec("-f,--force -a,--all"),
     mv: FORCED,
     add: FORCED,
-    fetch: spec("-f,--force -p,--prune"),
-    pull: spec("-f,--force -p,--prune"),
+    fetch: FETCHED,
+    pull: FETCHED,
     rebase: spec("-i,--interactive"),
     restore: spec("-S,--staged -W,--worktree"),
     "filter-branch": FORCED,

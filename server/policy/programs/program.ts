@@ -364,7 +364,7 @@ const MAKES = /^(new|create|venv|virtualenv|startproject|setup)$/;
 const MAKERS =
   /^(cargo|uv|python[\d.]*|rails|flutter|dart|meson|poetry|django-admin|hugo|nx|ng|mix|gradle)$/;
 
-/** What a program writes outside the folder where the command starts, by its options and words. */
+/** Notes each path outside the start folder of the command that the program's options and words write. */
 export function touchOutside(
   name: string,
   argv: readonly string[],
