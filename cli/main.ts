@@ -20,10 +20,9 @@ async function main(argv: string[]): Promise<void> {
   }
   if (argv.length === 1 && argv[0] === "prompt") {
     // A shell waits for this before each prompt, so the argument parser is not loaded.
-    const { beginEarly } = await import("./daemon/early.ts");
-    const early = beginEarly(process.env, "viewer");
     const { promptText } = await import("./daemon/prompt.ts");
-    const text = await promptText({ env: { ...process.env }, cwd: workingFolder(), early });
+    const io = { env: { ...process.env }, cwd: workingFolder(), is_alone: true };
+    const text = await promptText(io);
     if (text) console.log(text.trimEnd()); // faster than opening process.stdout
     return process.exit(0);
   }

@@ -1,11 +1,6 @@
+import { receiveAnswer } from "../../server/runtime/quick_answer.ts";
 import { QuickCalls } from "../../server/runtime/quick_calls.ts";
-import {
-  readAnswer,
-  requestBytes,
-  SilentError,
-  TOO_LATE,
-  type WireAnswer,
-} from "../../server/runtime/wire.ts";
+import { requestBytes, TOO_LATE, type WireAnswer } from "../../server/runtime/wire.ts";
 import { beginEarly, type Early, type EarlyPlace, earlyPlace } from "../daemon/early.ts";
 import { DEADLINES } from "./deadlines.ts";
 import { MAX_INPUT, readInput, textOf } from "./input.ts";
@@ -23,9 +18,6 @@ type Env = Record<string, string | undefined>;
 
 /** After a pause this long in the host's input, the other code loads while it is awaited. */
 const PATIENCE_MS = 5;
-/** The thread sleeps this long for an answer; a person who must decide takes longer. */
-const AT_ONCE_MS = 100;
-const PAUSE_MS = 10;
 
 /**
  * Begins to ask the daemon. Resolves when the request is sent, or when the host is slow to give the
@@ -54,38 +46,16 @@ async function beginByCalls(
   if (socket !== null && "token" in found && text !== null) {
     const request = firstRequest(host, text, env);
     if (calls.send(socket, requestBytes({ ...request, token: found.token }))) {
-      const again = () => askRunning(request, { socket: place.socket, found });
-      return { input, answer: () => receiveAnswer(socket, { calls, request, again }) };
+      const answer = async () => {
+        const first = await receiveAnswer(calls, socket, request.timeout_ms);
+        if (first.status !== TOO_LATE) return first;
+        return await askRunning(request, { socket: place.socket, found });
+      };
+      return { input, answer };
     }
   }
   if (socket !== null) calls.close(socket);
   return await beginByEvents(host, env, input);
-}
-
-async function receiveAnswer(
-  socket: number,
-  { calls, request, again }: {
-    calls: QuickCalls;
-    request: HookRequest;
-    again: () => Promise<WireAnswer | null>;
-  },
-): Promise<WireAnswer | null> {
-  const until = Date.now() + request.timeout_ms;
-  let bytes = Buffer.alloc(0);
-  for (let wait_ms = AT_ONCE_MS;;) {
-    const piece = calls.receive(socket, wait_ms);
-    if (piece === null) {
-      if (Date.now() >= until) throw new SilentError();
-      wait_ms = 0;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      continue;
-    }
-    bytes = Buffer.concat([bytes, piece]);
-    const answer = readAnswer(bytes, piece.length === 0);
-    if (answer === null) continue;
-    calls.close(socket);
-    return answer.status === TOO_LATE ? await again() : answer;
-  }
 }
 
 /** The same through the event loop, where system calls cannot be made or something is not ready. */
