@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { attempt, ToolError } from "./errors.ts";
+import { attempt, CORRECT_IT, GIVE_A_PLACE, ToolError } from "./errors.ts";
 import type { RunOptions } from "./options.ts";
 import type { Execution, Scenario } from "./schema.ts";
 
@@ -56,6 +56,7 @@ export function acceptFailures(
     current = updated(baseline, scenarios, executions);
     attempt(
       `write the baseline "${path}"`,
+      GIVE_A_PLACE,
       () => writeFileSync(path, `${JSON.stringify(current, null, 2)}\n`),
     );
   }
@@ -106,7 +107,7 @@ function fingerprintOf({ family, operation, title, exec }: Scenario): string {
 /** Reads a baseline. A missing file accepts nothing. @throws ToolError when the file is broken */
 function readBaseline(path: string): Baseline {
   if (!existsSync(path)) return { accepted: [] };
-  return attempt(`read the baseline "${path}"`, () => {
+  return attempt(`read the baseline "${path}"`, CORRECT_IT, () => {
     const read = Baseline.safeParse(JSON.parse(readFileSync(path, "utf8")));
     if (read.success) return read.data;
     const [issue] = read.error.issues;

@@ -2,7 +2,7 @@ import { CommanderError, type CommandUnknownOpts } from "@commander-js/extra-typ
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Io } from "../io.ts";
-import { attempt, ToolError } from "./errors.ts";
+import { attempt, CORRECT_IT, ToolError } from "./errors.ts";
 import { isObject } from "./json.ts";
 
 /** The settings of a project, in the working directory. */
@@ -17,7 +17,11 @@ export function applyConfig(command: CommandUnknownOpts, io: Pick<Io, "cwd" | "e
   const unknown = Object.keys(config).find((key) =>
     !command.options.some((one) => one.name() === key)
   );
-  if (unknown) throw new ToolError(`Cannot use ${FILE}: there is no option "${unknown}"`);
+  if (unknown) {
+    throw new ToolError(`Cannot use ${FILE}: there is no option "${unknown}"`, {
+      next: "scenario-tool run --help lists the options",
+    });
+  }
   for (const option of command.options) {
     const name = option.attributeName();
     if (command.getOptionValueSource(name) === "cli") continue;
@@ -43,11 +47,13 @@ type Option = CommandUnknownOpts["options"][number];
 function read(option: Option, value: unknown, from: string): unknown {
   if (option.isBoolean()) {
     if (typeof value === "boolean") return value || undefined;
-    throw new ToolError(`Cannot use ${from}: it must be true or false`);
+    throw new ToolError(`Cannot use ${from}: it must be true or false`, { next: CORRECT_IT });
   }
   const texts = (Array.isArray(value) ? value : [value]).map((one) => {
     if (typeof one === "string" || typeof one === "number") return String(one);
-    throw new ToolError(`Cannot use ${from}: it must be a string, a number or a list of them`);
+    throw new ToolError(`Cannot use ${from}: it must be a string, a number or a list of them`, {
+      next: CORRECT_IT,
+    });
   });
   try {
     const parse = option.parseArg as ((text: string, previous: unknown) => unknown) | undefined;
@@ -57,14 +63,14 @@ function read(option: Option, value: unknown, from: string): unknown {
     );
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    throw new ToolError(`Cannot use ${from}: ${error.message}`, { cause: error });
+    throw new ToolError(`Cannot use ${from}: ${error.message}`, { next: CORRECT_IT, cause: error });
   }
 }
 
 function readConfig(cwd: string): Record<string, unknown> {
   const path = join(cwd, FILE);
   if (!existsSync(path)) return {};
-  const value = attempt(`read ${FILE}`, () => JSON.parse(readFileSync(path, "utf8")));
+  const value = attempt(`read ${FILE}`, CORRECT_IT, () => JSON.parse(readFileSync(path, "utf8")));
   if (isObject(value)) return value;
-  throw new ToolError(`Cannot use ${FILE}: it must be an object of options`);
+  throw new ToolError(`Cannot use ${FILE}: it must be an object of options`, { next: CORRECT_IT });
 }

@@ -81,7 +81,7 @@ function report(error: unknown, io: ToolIo): number {
   const message = error instanceof Error ? error.message : String(error);
   const { called = "scenario-tool" } = io;
   io.stderr.write(`${safeLine(`${called}: ${message}`)}\n`);
-  if (error instanceof ToolError && error.next) {
+  if (error instanceof ToolError) {
     io.stderr.write(`  try: ${safeLine(error.next.replace(/^scenario-tool\b/, called))}\n`);
   }
   return EXIT.error;

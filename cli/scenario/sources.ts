@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import { visibleLine } from "../terminal/visible.ts";
 import { mustRead } from "./document.ts";
-import { ToolError } from "./errors.ts";
+import { GIVE_A_FILE, LOOK_AT_TARGET, ToolError } from "./errors.ts";
 import { type HttpExchange, sendRequest } from "./execute/http.ts";
 import { Pulse } from "./execute/pulse.ts";
 import { reachTarget } from "./execute/reach.ts";
@@ -77,7 +77,9 @@ export async function loadScenarios(
   const seen = new Set<string>();
   for (const { scenario_id } of found) {
     if (seen.has(scenario_id)) {
-      throw new ToolError(`Cannot join the sources: ${scenario_id} is in two of them`);
+      throw new ToolError(`Cannot join the sources: ${scenario_id} is in two of them`, {
+        next: "give each scenario an id of its own",
+      });
     }
     seen.add(scenario_id);
   }
@@ -98,7 +100,7 @@ async function eachOf<T>(names: string[], read: (name: string) => T | Promise<T>
   }
   if (errors.length === 0) return found;
   if (errors.length === 1) throw errors[0];
-  const next = errors.find((one) => one.next !== null)?.next ?? undefined;
+  const [{ next }] = errors as [ToolError];
   throw new ToolError(errors.map(({ message }) => message).join("\n"), { next });
 }
 
@@ -140,11 +142,14 @@ async function readSpec(name: string, options: SourceOptions, cwd: string): Prom
   return /^https?:\/\//i.test(name) ? await fetchSpec(name, options) : readText(name, cwd);
 }
 
+const GIVE_A_URL = "save the document and give the file, or the URL at which the target serves it";
 const FETCH = { timeout_ms: 15_000, keep_bytes: 8 * 1024 * 1024 };
 
 /** Fetches a document from the target. A run sends nothing to any other host. @throws ToolError */
 async function fetchSpec(url: string, options: SourceOptions): Promise<string> {
-  if (!URL.canParse(url)) throw new ToolError(`Cannot fetch "${url}": it is not a URL`);
+  if (!URL.canParse(url)) {
+    throw new ToolError(`Cannot fetch "${url}": it is not a URL`, { next: GIVE_A_URL });
+  }
   const { origin, pathname, search } = new URL(url);
   const target = options.target === undefined ? null : parseTarget(options.target);
   if (!target || new URL(target.url).origin !== origin) {
@@ -154,7 +159,9 @@ async function fetchSpec(url: string, options: SourceOptions): Promise<string> {
   }
   const { error, status, body } = await get(target, pathname + search, options);
   if (error === null && status === 200) return body;
-  throw new ToolError(`Cannot fetch "${url}": ${error ?? `it answered ${status}`}`);
+  throw new ToolError(`Cannot fetch "${url}": ${error ?? `it answered ${status}`}`, {
+    next: GIVE_A_URL,
+  });
 }
 
 /** Sends one GET with the headers of the run. `path` begins at the root of the host. */
@@ -215,7 +222,9 @@ async function findSpec(
     const { status, body, error } = await get(target, path, options);
     if (status === null && !await pulse.answers()) {
       const why = `it gives no HTTP answer (GET ${path}: ${error})`;
-      throw new ToolError(`Cannot test ${target.url}: ${why}`);
+      throw new ToolError(`Cannot test ${target.url}: ${why}`, {
+        next: LOOK_AT_TARGET,
+      });
     }
     if (status !== 200 || !isDocument(body, origin + path, operationsOf)) continue;
     stderr?.write(`Generating from ${visibleLine(origin + path)}, which the target serves\n`);
@@ -254,7 +263,7 @@ export function readText(name: string, cwd: string): string {
       : code === "EISDIR"
       ? "it is a folder"
       : message;
-    throw new ToolError(`Cannot read "${name}": ${why}`, { cause });
+    throw new ToolError(`Cannot read "${name}": ${why}`, { next: GIVE_A_FILE, cause });
   }
 }
 

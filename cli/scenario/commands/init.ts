@@ -1,7 +1,7 @@
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { attempt, ToolError } from "../errors.ts";
+import { attempt, GIVE_A_PLACE, ToolError } from "../errors.ts";
 import type { Io } from "../../io.ts";
 import type { Scenario } from "../schema.ts";
 import { safeLine } from "../../terminal/visible.ts";
@@ -25,7 +25,7 @@ export function createCommand(
           next: "scenario-tool init another.json",
         });
       }
-      attempt(`write "${file}"`, () => {
+      attempt(`write "${file}"`, GIVE_A_PLACE, () => {
         mkdirSync(dirname(path), { recursive: true });
         writeFileSync(path, `${JSON.stringify({ scenarios: [EXAMPLE] }, null, 2)}\n`);
       });

@@ -95,6 +95,7 @@ function refuseMoreThanRequests(options: RunOptions): void {
   if (asked === undefined) return;
   throw new ToolError(
     `Cannot use --${asked} with --only-requests: it runs a program, writes a file or asks a model`,
+    { next: `leave out --${asked} or --only-requests` },
   );
 }
 
@@ -288,6 +289,7 @@ function patternOf(filter: string | undefined, scenarios: Scenario[]): RegExp | 
       return new RegExp(filter.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"), "iu");
     }
     throw new ToolError(`Cannot read --filter "${filter}": it is not a regular expression`, {
+      next: "--filter 'orders|refunds', or a part of a title",
       cause,
     });
   }

@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { attempt, ToolError } from "../errors.ts";
+import { attempt, GIVE_A_FILE, GIVE_A_PLACE, ToolError } from "../errors.ts";
 import type { Scenario } from "../schema.ts";
 import type { Player, ToolCall, ToolResult } from "./player.ts";
 
@@ -37,14 +37,18 @@ export class CassettePlayer implements Player {
 /** Reads a cassette. @throws ToolError naming the broken line */
 export function readCassette(path: string): Map<string, ToolCall[][]> {
   const tracks = new Map<string, ToolCall[][]>();
-  attempt(`read "${path}"`, () => readFileSync(path, "utf8")).split("\n").forEach((line, index) => {
+  const text = attempt(`read "${path}"`, GIVE_A_FILE, () => readFileSync(path, "utf8"));
+  text.split("\n").forEach((line, index) => {
     if (line.trim() === "") return;
     try {
       const { scenario_id, moves } = Track.parse(JSON.parse(line));
       tracks.set(scenario_id, moves);
     } catch (cause) {
       const place = `${path}:${index + 1}`;
-      throw new ToolError(`Cannot read ${place}: it is not a recorded scenario`, { cause });
+      throw new ToolError(`Cannot read ${place}: it is not a recorded scenario`, {
+        next: "remove that line, or record the cassette again",
+        cause,
+      });
     }
   });
   return tracks;
@@ -53,5 +57,9 @@ export function readCassette(path: string): Map<string, ToolCall[][]> {
 /** Appends the moves of one scenario to a cassette. @throws ToolError */
 export function recordTrack(path: string, scenario_id: string, moves: ToolCall[][]): void {
   const line = `${JSON.stringify({ scenario_id, moves })}\n`;
-  attempt(`write the cassette "${path}"`, () => appendFileSync(path, line, { mode: 0o600 }));
+  attempt(
+    `write the cassette "${path}"`,
+    GIVE_A_PLACE,
+    () => appendFileSync(path, line, { mode: 0o600 }),
+  );
 }

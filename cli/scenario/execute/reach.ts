@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ToolError } from "../errors.ts";
+import { LOOK_AT_TARGET, ToolError } from "../errors.ts";
 import { openSocket } from "./race/connect.ts";
 import type { Target } from "./target.ts";
 import { wordsOf } from "./transport_error.ts";
@@ -24,7 +24,7 @@ export async function reachTarget(
     if (error === null) return;
     const isDistrust = /certificate|CERT|altname/i.test(error);
     if (isDistrust || performance.now() >= deadline) {
-      const wait = wait_ms > 0 ? undefined : "--wait-for-target 30s, if it is still starting";
+      const wait = wait_ms > 0 ? LOOK_AT_TARGET : "--wait-for-target 30s, if it is still starting";
       throw new ToolError(`Cannot reach ${target.url}: ${error}`, {
         next: isDistrust ? "--insecure, if this certificate is yours" : wait,
       });

@@ -34,9 +34,7 @@ export function parseTarget(text: string): Target {
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new ToolError(
       `Cannot use the target "${text}": it must be an http or https URL, or cli`,
-      {
-        next: "--target http://127.0.0.1:3000",
-      },
+      { next: "--target http://127.0.0.1:3000" },
     );
   }
   if (url.username || url.password) {
@@ -46,7 +44,9 @@ export function parseTarget(text: string): Target {
     });
   }
   if (url.search || url.hash) {
-    throw new ToolError(`Cannot use the target "${text}": it must end with its path`);
+    throw new ToolError(`Cannot use the target "${text}": it must end with its path`, {
+      next: `--target ${url.origin}${url.pathname}`,
+    });
   }
   const secure = url.protocol === "https:";
   const base = url.pathname.replace(/\/+$/, "");

@@ -1,7 +1,7 @@
 import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import { LineCounter, parseDocument } from "yaml";
 import { syntaxFinding } from "../document.ts";
-import { attempt, ToolError } from "../errors.ts";
+import { attempt, CORRECT_IT, ToolError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { meantName } from "../misspelt.ts";
 import { placeAt, TOO_DEEP, tooDeepAt } from "../place.ts";
@@ -52,7 +52,7 @@ function readAny(given: string, name: string): Operation[] {
   // Editors on Windows begin a file with a byte-order mark.
   const text = given.replace(/^\uFEFF/, "");
   if (/\.(md|markdown)$/i.test(name)) return readMarkdown(text);
-  if (text.trim() === "") throw new ToolError(`Cannot read ${name}: it is empty`);
+  if (text.trim() === "") throw new ToolError(`Cannot read ${name}: it is empty`, { next: GIVE });
   const { value, lineOf } = /^\s*[{[]/.test(text) ? readJson(text, name) : readYaml(text, name);
   if (isHar(value)) return readHar(value);
   if (isPostman(value)) return readPostman(value);
@@ -147,9 +147,11 @@ interface Read {
 function readJson(text: string, name: string): Read {
   const wrong = syntaxFinding(text);
   if (wrong) {
-    throw new ToolError(`Cannot read ${name}:${wrong.line}:${wrong.column}: it ${wrong.message}`);
+    throw new ToolError(`Cannot read ${name}:${wrong.line}:${wrong.column}: it ${wrong.message}`, {
+      next: CORRECT_IT,
+    });
   }
-  const value: unknown = attempt(`read ${name}`, () => JSON.parse(text));
+  const value: unknown = attempt(`read ${name}`, CORRECT_IT, () => JSON.parse(text));
   const tree = parseTree(text);
   const counter = new LineCounter();
   counter.addNewLine(0);
@@ -165,7 +167,7 @@ function readYaml(text: string, name: string): Read {
   const deep = tooDeepAt(text) ?? deepIndentAt(text);
   if (deep !== null) {
     const { line, column } = placeAt(text, deep);
-    throw new ToolError(`Cannot read ${name}:${line}:${column}: it ${TOO_DEEP}`);
+    throw new ToolError(`Cannot read ${name}:${line}:${column}: it ${TOO_DEEP}`, { next: GIVE });
   }
   const counter = new LineCounter();
   const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true });
@@ -173,14 +175,16 @@ function readYaml(text: string, name: string): Read {
   if (error) {
     const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 };
     const what = error.message.split("\n")[0]!.replace(/ at line \d+, column \d+:?$/, "");
-    throw new ToolError(`Cannot read ${name}:${line}:${col}: it is not valid YAML: ${what}`);
+    throw new ToolError(`Cannot read ${name}:${line}:${col}: it is not valid YAML: ${what}`, {
+      next: CORRECT_IT,
+    });
   }
   const lineOf = (path: string[]) => {
     const node = document.getIn(path, true) as { range?: [number, number, number] } | undefined;
     return node?.range ? counter.linePos(node.range[0]).line : null;
   };
   // The limit refuses aliases that multiply (a YAML bomb).
-  const value = attempt(`read ${name}`, () => document.toJS({ maxAliasCount: 100 }));
+  const value = attempt(`read ${name}`, CORRECT_IT, () => document.toJS({ maxAliasCount: 100 }));
   return { value, lineOf };
 }
 

@@ -21,6 +21,7 @@ export function readOpenApi(
   ) {
     throw new ToolError(
       "Cannot read the document: it is not OpenAPI 3.0 or 3.1, or Swagger 2, with paths",
+      { next: "give a document that has the keys openapi and paths" },
     );
   }
   const resolve = createResolver(document);

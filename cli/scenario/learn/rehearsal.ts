@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ToolError } from "../errors.ts";
+import { LOOK_AT_TARGET, ToolError } from "../errors.ts";
 import type { Control } from "../execute/controls.ts";
 import { type HttpExchange, isSuccess, sendRequest } from "../execute/http.ts";
 import { Pulse } from "../execute/pulse.ts";
@@ -430,7 +430,7 @@ export class Rehearsal {
     const { url } = this.#options.target;
     if (this.#lastAnswered === null) {
       throw new ToolError(`Cannot test ${url}: it gives no HTTP answer (${name}: ${error})`, {
-        next: isLate(error) ? "--timeout 1m, if it is slow" : undefined,
+        next: isLate(error) ? "--timeout 1m, if it is slow" : LOOK_AT_TARGET,
       });
     }
     // A refused request was never sent, so the one before it is to blame.

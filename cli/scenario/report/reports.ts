@@ -2,7 +2,7 @@ import { accessSync, appendFileSync, constants, mkdirSync, statSync, writeFileSy
 import { dirname, resolve } from "node:path";
 import type { Io } from "../../io.ts";
 import { visibleJson } from "../../terminal/visible.ts";
-import { attempt, ToolError } from "../errors.ts";
+import { attempt, GIVE_A_PLACE, ToolError } from "../errors.ts";
 import type { RunResult } from "../summary.ts";
 import { ctrfOf } from "./ctrf.ts";
 import { annotationsOf, stepSummaryOf } from "./github.ts";
@@ -41,7 +41,9 @@ export function parseReport(text: string): ReportRequest {
   const [format = "", path = ""] = text.split(/=(.*)/s);
   if (format in FORMATS && path !== "") return { format: format as keyof typeof FORMATS, path };
   const known = Object.keys(FORMATS).map((name) => `${name}=<file>`).join(", ");
-  throw new ToolError(`Cannot write the report "${text}": use ${known} or github`);
+  throw new ToolError(`Cannot write the report "${text}": there is no such format, or no file`, {
+    next: `--report ${known} or github`,
+  });
 }
 
 /** Creates the folders of all reports. @throws ToolError when one could not be written after the run */
@@ -49,7 +51,7 @@ export function checkReports(requests: ReportRequest[], { cwd }: Pick<Io, "cwd">
   for (const { path: given } of requests) {
     if (given === null) continue;
     const path = resolve(cwd, given);
-    attempt(`write the report "${path}"`, () => {
+    attempt(`write the report "${path}"`, GIVE_A_PLACE, () => {
       mkdirSync(dirname(path), { recursive: true });
       const there = statSync(path, { throwIfNoEntry: false });
       if (there?.isDirectory()) throw new Error("it is a folder");
@@ -70,11 +72,11 @@ export function writeReports(
       io.stderr.write(annotationsOf(result));
       const path = io.env.GITHUB_STEP_SUMMARY;
       const append = () => appendFileSync(path!, stepSummaryOf(result));
-      if (path) attempt(`write the report "${path}"`, append);
+      if (path) attempt(`write the report "${path}"`, GIVE_A_PLACE, append);
       continue;
     }
     const path = resolve(io.cwd, given!);
-    attempt(`write the report "${path}"`, () => {
+    attempt(`write the report "${path}"`, GIVE_A_PLACE, () => {
       mkdirSync(dirname(path), { recursive: true });
       writeFileSync(path, FORMATS[format](result, context));
     });

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { visibleLine } from "../../terminal/visible.ts";
-import { attempt } from "../errors.ts";
+import { attempt, GIVE_A_PLACE } from "../errors.ts";
 import { serialize } from "../execute/http.ts";
 import { isCredential, mergeHeaders, withoutCredentials } from "../execute/request.ts";
 import type { Target } from "../execute/target.ts";
@@ -132,7 +132,7 @@ ${files.map((file) => `- \`${file}\`: ${PURPOSES[file]}`).join("\n")}
 }
 
 function write(folder: string, files: Record<string, string | Uint8Array>): void {
-  attempt(`write the pack "${folder}"`, () => {
+  attempt(`write the pack "${folder}"`, GIVE_A_PLACE, () => {
     mkdirSync(folder, { recursive: true });
     for (const [name, content] of Object.entries(files)) {
       const path = join(folder, name);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { attempt, ToolError } from "../../errors.ts";
+import { attempt, GIVE_A_FILE, ToolError } from "../../errors.ts";
 import { type CommandOptions, type CommandRun, runCommand } from "../../execute/command.ts";
 import type { Depth } from "../family.ts";
 import { splitWords } from "../markdown_routes.ts";
@@ -35,14 +35,18 @@ export async function pagesOf(
   if (!saved) {
     const program = splitWords(given);
     if (program.length > 0) return await explore(program, depth, options);
-    throw new ToolError(`Cannot use --from-help "${given}": it names no program`);
+    throw new ToolError(`Cannot use --from-help "${given}": it names no program`, {
+      next: "--from-help git, or --from-help git=help.txt with a saved help",
+    });
   }
   const [, name = "", file = ""] = saved;
   const path = resolve(options.cwd, file);
-  const text = attempt(`read "${path}"`, () => readFileSync(path, "utf8"));
+  const text = attempt(`read "${path}"`, GIVE_A_FILE, () => readFileSync(path, "utf8"));
   const page = { argv: [name], ...readHelp(text) };
   if (page.options.length + page.commands.length > 0) return [page];
-  throw new ToolError(`Cannot generate from ${file}: it names no option and no command`);
+  throw new ToolError(`Cannot generate from ${file}: it names no option and no command`, {
+    next: `save what the program prints: ${name} --help > ${file}`,
+  });
 }
 
 /**
@@ -77,7 +81,11 @@ async function pageOf(argv: string[], options: ProgramOptions): Promise<CliPage 
   for (const flag of ["--help", "-h"]) {
     const env = { ...options.env, ...PLAIN };
     const run = await runCommand([...argv, flag], { ...options, env, timeout_ms: TIMEOUT_MS });
-    if (run.error) throw new ToolError(`Cannot run "${argv.join(" ")}": it ${run.error}`);
+    if (run.error) {
+      throw new ToolError(`Cannot run "${argv.join(" ")}": it ${run.error}`, {
+        next: `give a program that runs here, or its saved help: ${argv[0]}=help.txt`,
+      });
+    }
     // A program that hangs with --help also hangs with -h.
     if (run.timed_out) return null;
     const help = readHelp(textOf(run));
