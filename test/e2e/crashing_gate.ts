@@ -1,8 +1,8 @@
 /**
  * A daemon that appends each step it reaches to the file in $CRASH_LOG. It kills itself with SIGKILL
- * at the step in $CRASH_AT.
+ * at the step that the file in $CRASH_AT names by then.
  */
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { v7 } from "uuid";
 import { startGate } from "../../server/start.ts";
@@ -18,7 +18,7 @@ await startGate({
     log: () => {},
     fault(step) {
       appendFileSync(CRASH_LOG!, `${step}\n`);
-      if (step === CRASH_AT) process.kill(process.pid, "SIGKILL");
+      if (step === readFileSync(CRASH_AT!, "utf8")) process.kill(process.pid, "SIGKILL");
     },
   },
 });
