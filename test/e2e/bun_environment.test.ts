@@ -11,6 +11,7 @@ describe("the environment of Bun, on the executable", () => {
   let world: World;
   let mark: string;
   let preload: string;
+  let clean: Awaited<ReturnType<typeof answers>>;
 
   beforeAll(async () => {
     world = await World.create("executable");
@@ -25,6 +26,7 @@ describe("the environment of Bun, on the executable", () => {
     // `gate status` would run this script if the executable were Bun.
     world.write("package.json", JSON.stringify({ scripts: { status: `touch ${mark}` } }));
     world.write("overrides", "override { } with { }\n");
+    clean = await answers();
   });
 
   afterAll(() => world.close());
@@ -60,7 +62,6 @@ describe("the environment of Bun, on the executable", () => {
   ] as [string, (preload: string, mark: string) => string][])(
     "%s changes neither a command nor a hook",
     async ([name, value]) => {
-      const clean = await answers();
       world.env[name] = value(preload, mark);
       try {
         expect(await answers()).toEqual(clean);
@@ -88,15 +89,17 @@ describe("the environment of Bun, on the executable", () => {
 
   /** The output of three commands that start the executable in different ways. */
   async function answers() {
-    const version = await world.run(["--version"]);
-    const status = must(await world.run(["policy", "test", "--command", "echo a"]));
-    const { output } = await askHook(world, "claude-code", {
-      hook_event_name: "PreToolUse",
-      session_id: "s1",
-      cwd: world.project,
-      tool_name: "Read",
-      tool_input: { file_path: join(world.project, ".env") },
-    });
+    const [version, status, { output }] = await Promise.all([
+      world.run(["--version"]),
+      world.run(["policy", "test", "--command", "echo a"]).then(must),
+      askHook(world, "claude-code", {
+        hook_event_name: "PreToolUse",
+        session_id: "s1",
+        cwd: world.project,
+        tool_name: "Read",
+        tool_input: { file_path: join(world.project, ".env") },
+      }),
+    ]);
     return { version, status, hook: JSON.stringify(output).replace(/action [0-9a-f-]+/, "") };
   }
 });

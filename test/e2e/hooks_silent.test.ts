@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test as plain } from "vitest";
 import { SPEAK } from "../server/hooks/stage.ts";
 import { askHook } from "./hook.ts";
 import { must, World } from "./world.ts";
@@ -11,18 +11,20 @@ import { must, World } from "./world.ts";
 // Windows has no signal that freezes a process.
 const describeHere = describe.skipIf(process.platform === "win32");
 
+const test = plain.extend<{ world: World }>({
+  // deno-lint-ignore no-empty-pattern
+  world: async ({}, use) => {
+    const world = await World.create("executable", { isBare: true });
+    await world.init({ defaultEffect: "allow" });
+    await use(world);
+    await world.close();
+  },
+});
+
 /** Uses the shipped deadlines, which are shorter than the test time-out. */
 describeHere("gate hook refuses before its host stops waiting, run by the executable", () => {
-  let world: World;
-
-  beforeEach(async () => {
-    world = await World.create("executable", { isBare: true });
-    await world.init({ defaultEffect: "allow" });
-  });
-  afterEach(() => world.close());
-
   /** The refusal reason for every host. The hosts run at once because each waits for its deadline. */
-  const reasons = () =>
+  const reasons = (world: World) =>
     Promise.all(
       Object.entries(SPEAK).map(async ([host, { before, command }]) => {
         const call = before(command, { command: "ls" }, { cwd: world.project, key: "k" });
@@ -31,54 +33,64 @@ describeHere("gate hook refuses before its host stops waiting, run by the execut
     );
   const everyHost = (reason: unknown) => Object.keys(SPEAK).map((host) => [host, reason]);
 
-  test("when no daemon can start", async () => {
-    expect(await reasons()).toEqual(everyHost(undefined));
+  test("when no daemon can start", async ({ world }) => {
+    expect(await reasons(world)).toEqual(everyHost(undefined));
     world.env.GATE_HOME = "/dev/null";
-    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)));
+    expect(await reasons(world)).toEqual(
+      everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)),
+    );
     delete world.env.GATE_HOME;
   });
 
-  test("when the token file is a pipe without a writer", async () => {
+  test("when the token file is a pipe without a writer", async ({ world }) => {
     const token = join(world.gateHome, "tokens", "agent");
     makePipe(token);
-    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/token.* is damaged/)));
+    expect(await reasons(world)).toEqual(everyHost(expect.stringMatching(/token.* is damaged/)));
     must(await world.run(["daemon", "stop"]));
-    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)));
+    expect(await reasons(world)).toEqual(
+      everyHost(expect.stringMatching(/^Blocked by gate: Cannot/)),
+    );
     rmSync(token);
   });
 
-  test("when the token file is a symbolic link", async () => {
+  test("when the token file is a symbolic link", async ({ world }) => {
     const token = join(world.gateHome, "tokens", "agent");
     renameSync(token, `${token}.real`);
     symlinkSync(`${token}.real`, token);
-    expect(await reasons()).toEqual(everyHost(expect.stringMatching(/token.* is damaged. Delete/)));
+    expect(await reasons(world)).toEqual(
+      everyHost(expect.stringMatching(/token.* is damaged. Delete/)),
+    );
     must(await world.run(["daemon", "stop"]));
     expect((await world.run(["daemon", "start"])).stderr).toMatch(/token.* is damaged. Delete/);
     rmSync(token);
     must(await world.run(["daemon", "start"]));
-    expect(await reasons()).toEqual(everyHost(undefined));
+    expect(await reasons(world)).toEqual(everyHost(undefined));
   });
 
-  test.each(["daemon.json", "run/starting.json"])(
+  test.for(["daemon.json", "run/starting.json"])(
     "a pipe in place of %s does not stop the hook",
-    async (name) => {
+    async (name, { world }) => {
       must(await world.run(["daemon", "stop"]));
       makePipe(join(world.gateHome, name));
-      expect(await reasons()).toEqual(everyHost(undefined));
+      expect(await reasons(world)).toEqual(everyHost(undefined));
     },
   );
 
-  test("when the daemon hangs", async () => {
-    const answers = await world.whileFrozen(reasons);
-    expect(answers).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
-    expect(await reasons()).toEqual(everyHost(undefined));
-  });
+  // Both wait for the same deadline.
+  describe.concurrent("at its deadline", () => {
+    test("when the daemon hangs", async ({ expect, world }) => {
+      const answers = await world.whileFrozen(() => reasons(world));
+      expect(answers).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
+      expect(await reasons(world)).toEqual(everyHost(undefined));
+    });
 
-  test("when the daemon answers one byte per second", async () => {
-    must(await world.run(["daemon", "stop"]));
-    const server = await startDripping(join(world.gateHome, "run"));
-    expect(await reasons()).toEqual(everyHost("Blocked by gate: the daemon does not answer"));
-    server.close();
+    test("when the daemon answers one byte per second", async ({ expect, world }) => {
+      must(await world.run(["daemon", "stop"]));
+      const server = await startDripping(join(world.gateHome, "run"));
+      expect(await reasons(world))
+        .toEqual(everyHost("Blocked by gate: the daemon does not answer"));
+      server.close();
+    });
   });
 });
 
