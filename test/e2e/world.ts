@@ -7,6 +7,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { DENO, denoFolder } from "../deno_folder.ts";
 import { installedBun, thisMachine } from "../../dist/targets.ts";
+import { readTokenFile } from "../../server/auth/token_file.ts";
 import { identify } from "../../server/runtime/processes.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -155,7 +156,11 @@ export class World {
   async token(scope: string): Promise<string> {
     const known = this.#tokens.get(scope);
     if (known) return known;
-    const token = must(await this.run(["token", "--scope", scope])).stdout.trim();
+    // Reading what the daemon wrote takes no program of its own.
+    const found = readTokenFile(this.gateHome, scope);
+    const token = "token" in found
+      ? found.token
+      : must(await this.run(["token", "--scope", scope])).stdout.trim();
     this.#tokens.set(scope, token);
     return token;
   }

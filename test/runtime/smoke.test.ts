@@ -17,6 +17,7 @@ describe.each(Object.keys(SUBJECTS) as Subject[])("gate on %s", (subject) => {
   test("starts, and reports its port and health", async () => {
     const { status, body } = await world.api("GET", "/api/daemon/status");
     expect({ status, ...body }).toMatchObject({ status: 200, port: world.port, healthy: true });
+    expect(must(await world.run(["token"])).stdout).toBe(`${await world.token("reviewer")}\n`);
   });
 
   test("serves the dashboard", async () => {
