@@ -15,7 +15,7 @@ import type { Policies } from "../server/policy/schema.ts";
 import { identifyProject } from "../server/projects/identity.ts";
 import type { Project } from "../server/projects/project.ts";
 import { createApp } from "../server/app.ts";
-import { placeLedger } from "./ledger_template.ts";
+import { placeLedger, placeRegistry } from "./ledger_template.ts";
 import { SessionKeys } from "./session_keys.ts";
 
 export interface TestGateOptions {
@@ -199,6 +199,7 @@ class OpenTestGate implements TestGate {
 
   async open(): Promise<void> {
     const { machine, notifying } = this;
+    if (this.#id === null) await placeRegistry(this.home);
     this.daemon = await Daemon.open(this.environment, { port: 47999, machine, notifying });
     this.#isOpen = true;
     this.daemon.bus.subscribe((event) => this.events.push(event));
