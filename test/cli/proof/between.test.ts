@@ -1,7 +1,16 @@
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from "vitest";
 import type { Action } from "../../../server/actions/schema.ts";
 import { canonical } from "../../../server/evidence/canonical.ts";
 import { Between, type Tricks } from "../../between.ts";
@@ -23,10 +32,20 @@ async function open(): Promise<void> {
     input: `${PASSPHRASE}\n`,
   });
   expect(set).toMatchObject({ code: 0 });
-  evil = await gated.write("evil.txt", "evil\n");
-  harmless = await gated.write("notes.txt", "harmless\n");
   between = new Between(join(gated.terminal.folder, ".gate"));
   await between.listen();
+}
+
+async function hold(): Promise<void> {
+  evil = await gated.write("evil.txt", "evil\n");
+  harmless = await gated.write("notes.txt", "harmless\n");
+}
+
+/** Leaves the next test the project as it was: nothing held, nothing written. */
+async function clear(): Promise<void> {
+  between.tricks = {};
+  await gated.terminal.run(["reject", "--all", "--reason", "the test is over"]);
+  for (const name of ["evil.txt", "notes.txt"]) rmSync(join(gated.folder, name), { force: true });
 }
 
 async function close(): Promise<void> {
@@ -130,7 +149,10 @@ const TRICKS: [string, () => Tricks, string][] = [
 
 describe("a program in the place of the socket that shows", () => {
   // Nothing is approved here, so all of them can try their luck on the same actions.
-  beforeAll(open);
+  beforeAll(async () => {
+    await open();
+    await hold();
+  });
   afterAll(close);
   test.each(TRICKS)("%s gets no approval", async (_, tricks, why) => {
     between.tricks = tricks();
@@ -142,8 +164,10 @@ describe("a program in the place of the socket that shows", () => {
 });
 
 describe("between a person and the daemon", () => {
-  beforeEach(open);
-  afterEach(close);
+  beforeAll(open);
+  beforeEach(hold);
+  afterEach(clear);
+  afterAll(close);
 
   test("an action that passes unchanged is approved", async () => {
     expect(await approve(harmless.id)).toMatchObject({ code: 0 });
@@ -197,7 +221,7 @@ describe("between a person and the daemon", () => {
         if (path.includes("/approve") && ++calls === 2) body.permit = [".husky"];
       },
     };
-    const { id } = await gated.submit("run_command", { command: "npm install" });
+    const { id } = await gated.submit("run_command", { command: "npm ci" });
     const refused = await approve(id);
     expect(refused).toMatchObject({ code: 1, stdout: "" });
     expect(refused.stderr).toContain("another program may have taken the daemon's port or socket");
@@ -225,7 +249,7 @@ describe("between a person and the daemon", () => {
         input: `${PASSPHRASE}\n`,
       });
     const loosen = (allowedCommands: string[]) => {
-      const config = { policies: { defaultEffect: "ask", allowedCommands } };
+      const config = { id: "web", policies: { defaultEffect: "ask", allowedCommands } };
       writeFileSync(join(gated.folder, "gate.config.json"), JSON.stringify(config));
     };
     const lie = (change: (number: number) => number): Tricks["answer"] => (body) => {
@@ -313,6 +337,7 @@ describe("between a person and the daemon", () => {
       "Cannot sign the decision: the action is not the one that its digest names",
     );
     gated.terminal.env["TERM"] = "dumb";
+    onTestFinished(() => void delete gated.terminal.env["TERM"]);
     const watched = gated.terminal.run(["watch"], { person: true });
     const { printed, type } = gated.terminal;
     await until("one is shown", () => printed().includes("(1 of 2 held actions)"));

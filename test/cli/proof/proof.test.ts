@@ -1,6 +1,15 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from "vitest";
 import { openConnection } from "../../../cli/daemon/connect.ts";
 import { until } from "../../e2e/world.ts";
 import { enrol, type Send, withPasskey } from "../../server/proof/person.ts";
@@ -12,11 +21,25 @@ const OTHER = "another good passphrase";
 const WRONG = "wrong horse battery";
 
 let gated: GatedProject;
-beforeEach(async () => {
+
+async function open(prepare: () => Promise<void>): Promise<void> {
   gated = await openGatedProject("none");
   gated.terminal.env.NO_COLOR = "1";
-});
-afterEach(() => gated.close());
+  await prepare();
+}
+
+/** Each test has a project and a daemon of its own. */
+function ownProject(prepare = async () => {}): void {
+  beforeEach(() => open(prepare));
+  afterEach(() => gated.close());
+}
+
+/** The tests share a project and a daemon, and leave nothing held. */
+function sharedProject(prepare = async () => {}): void {
+  beforeAll(() => open(prepare));
+  afterEach(() => gated.terminal.run(["reject", "--all", "--reason", "the test is over"]));
+  afterAll(() => gated.close());
+}
 
 /** Runs a command whose passphrases come from standard input. */
 function given(input: string, ...args: string[]): Promise<Ended> {
@@ -59,6 +82,8 @@ async function answer(args: string[], answers: [question: string, keys: string][
 }
 
 describe("without a proof", () => {
+  sharedProject();
+
   test("nothing can be approved, and the message says what to do", async () => {
     const held = await gated.write("a.txt", "a");
     const refused = await gated.terminal.run(["approve", held.id]);
@@ -107,7 +132,7 @@ describe("without a proof", () => {
 });
 
 describe("with a passphrase", () => {
-  beforeEach(set);
+  sharedProject(set);
 
   test("approve needs it; the event keeps the proof, and the chain verifies", async () => {
     const held = await gated.write("a.txt", "a");
@@ -121,7 +146,8 @@ describe("with a passphrase", () => {
     const approved = await given(`${PASSPHRASE}\r\n`, "approve", held.id);
     expect(approved).toMatchObject({ code: 0, stdout: expect.stringContaining("✓ approved") });
     await until("the file is written", () => gated.onDisk("a.txt") === "a");
-    expect(await events("action.approved")).toMatchObject([{
+    const approvals = await events("action.approved");
+    expect(approvals.filter(({ action_id }) => action_id === held.id)).toMatchObject([{
       data: {
         proof: {
           kind: "passphrase",
@@ -130,6 +156,40 @@ describe("with a passphrase", () => {
       },
     }]);
     await gated.good("audit", "verify");
+  });
+
+  test("gate api signs too", async () => {
+    const held = await gated.write("api.txt", "a");
+    const post = ["api", "POST", `/api/actions/${held.id}/approve`, "-d"];
+    const body = JSON.stringify({ expected_digest: held.digest });
+    expect(await gated.terminal.run([...post, body])).toMatchObject({ code: 64, stdout: "" });
+    expect(await given(`${PASSPHRASE}\n`, ...post, "-")).toMatchObject({ code: 64, stdout: "" });
+    const blind = await given(`${PASSPHRASE}\n`, ...post, "{}");
+    expect(blind).toMatchObject({ code: 1, stdout: "" });
+    expect(blind.stderr).toContain('add "expected_digest" to its body');
+    expect(gated.onDisk("api.txt")).toBeNull();
+    expect(await given(`${PASSPHRASE}\n`, ...post, body)).toMatchObject({ code: 0 });
+  });
+
+  test("a second set is refused, names the first, and says how to take the home back", async () => {
+    const refused = await given(`${OTHER}\n`, "proof", "set");
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/Cannot set a proof: \w+ set a passphrase on \d{4}-/);
+    expect(refused.stderr).toContain("gate daemon stop; mv ");
+    expect(refused.stderr).toContain("try: gate proof change");
+    const status = await gated.good("proof", "status");
+    expect(status.stdout).toContain("passphrase: every approval needs the passphrase");
+    expect(status.stdout).toContain("If it was not you");
+  });
+
+  test("no file of the home or the project has the passphrase", async () => {
+    const held = await gated.write("a.txt", "a");
+    await given(`${WRONG}\n`, "approve", held.id);
+    expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 0 });
+    const files = filesBelow(gated.terminal.folder);
+    expect(files.length).toBeGreaterThan(8);
+    expect(files.filter((file) => contains(file, PASSPHRASE))).toEqual([]);
+    expect(files.filter((file) => contains(file, WRONG))).toEqual([]);
   });
 
   test("one passphrase is enough for several ids, an edit, a grant and a rollback", async () => {
@@ -152,30 +212,10 @@ describe("with a passphrase", () => {
     expect(gated.onDisk("2.txt")).toBeNull();
     await gated.good("audit", "verify");
   });
+});
 
-  test("gate api signs too", async () => {
-    const held = await gated.write("a.txt", "a");
-    const post = ["api", "POST", `/api/actions/${held.id}/approve`, "-d"];
-    const body = JSON.stringify({ expected_digest: held.digest });
-    expect(await gated.terminal.run([...post, body])).toMatchObject({ code: 64, stdout: "" });
-    expect(await given(`${PASSPHRASE}\n`, ...post, "-")).toMatchObject({ code: 64, stdout: "" });
-    const blind = await given(`${PASSPHRASE}\n`, ...post, "{}");
-    expect(blind).toMatchObject({ code: 1, stdout: "" });
-    expect(blind.stderr).toContain('add "expected_digest" to its body');
-    expect(gated.onDisk("a.txt")).toBeNull();
-    expect(await given(`${PASSPHRASE}\n`, ...post, body)).toMatchObject({ code: 0 });
-  });
-
-  test("a second set is refused, names the first, and says how to take the home back", async () => {
-    const refused = await given(`${OTHER}\n`, "proof", "set");
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toMatch(/Cannot set a proof: \w+ set a passphrase on \d{4}-/);
-    expect(refused.stderr).toContain("gate daemon stop; mv ");
-    expect(refused.stderr).toContain("try: gate proof change");
-    const status = await gated.good("proof", "status");
-    expect(status.stdout).toContain("passphrase: every approval needs the passphrase");
-    expect(status.stdout).toContain("If it was not you");
-  });
+describe("a passphrase that does not stay", () => {
+  ownProject(set);
 
   test("change needs the present one; afterwards only the new one is valid", async () => {
     expect(await given(`${OTHER}\n${OTHER}\n`, "proof", "change")).toMatchObject({ code: 1 });
@@ -195,20 +235,10 @@ describe("with a passphrase", () => {
     const held = await gated.write("a.txt", "a");
     expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 1 });
   });
-
-  test("no file of the home or the project has the passphrase", async () => {
-    const held = await gated.write("a.txt", "a");
-    await given(`${WRONG}\n`, "approve", held.id);
-    expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 0 });
-    const files = filesBelow(gated.terminal.folder);
-    expect(files.length).toBeGreaterThan(8);
-    expect(files.filter((file) => contains(file, PASSPHRASE))).toEqual([]);
-    expect(files.filter((file) => contains(file, WRONG))).toEqual([]);
-  });
 });
 
 describe("with a passkey", () => {
-  beforeEach(async () => {
+  sharedProject(async () => {
     const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
     const { url, fetch, token } = await openConnection(around, { scope: "reviewer" });
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -243,7 +273,8 @@ describe("with a passkey", () => {
 });
 
 test("after many wrong proofs the daemon pauses, and the right passphrase still decides", async () => {
-  await set();
+  await open(set);
+  onTestFinished(() => gated.close());
   const held = await gated.write("a.txt", "a");
   const around = { env: gated.terminal.env, cwd: gated.folder, pid: 1 };
   const { url, fetch, token } = await openConnection(around, { scope: "reviewer" });
@@ -266,7 +297,9 @@ test("after many wrong proofs the daemon pauses, and the right passphrase still 
   expect(await given(`${PASSPHRASE}\n`, "approve", held.id)).toMatchObject({ code: 0 });
 });
 
-describe("at a terminal", () => {
+describe("at a terminal without a proof", () => {
+  ownProject();
+
   test("set asks twice, again when they differ, and shows nothing of it", async () => {
     const ended = await answer(["proof", "set"], [
       ["New passphrase", `${PASSPHRASE}\r`],
@@ -287,9 +320,15 @@ describe("at a terminal", () => {
     ]);
     expect(ended).toMatchObject({ code: 0 });
   });
+});
+
+describe("at a terminal with a passphrase", () => {
+  sharedProject(set);
+  afterEach(() => {
+    for (const name of ["1.txt", "2.txt"]) rmSync(join(gated.folder, name), { force: true });
+  });
 
   test("approve asks once for several ids, and once more after a wrong one", async () => {
-    await set();
     const [first, second] = [await gated.write("1.txt", "1"), await gated.write("2.txt", "2")];
     const ended = await answer(["approve", first!.id, second!.id], [
       [`Passphrase to approve ${first!.id}`, `${WRONG}\r`],
@@ -301,7 +340,6 @@ describe("at a terminal", () => {
   });
 
   test("three wrong ones end the command", async () => {
-    await set();
     const held = await gated.write("1.txt", "1");
     const ended = await answer(["approve", held.id], [
       ["Passphrase", `${WRONG}\r`],
@@ -314,7 +352,6 @@ describe("at a terminal", () => {
   });
 
   test("Ctrl-C at the question changes nothing", async () => {
-    await set();
     const held = await gated.write("1.txt", "1");
     const ended = await answer(["approve", held.id], [["Passphrase", "corr\x03"]]);
     expect(ended).toMatchObject({ code: 1 });
@@ -323,14 +360,12 @@ describe("at a terminal", () => {
   });
 
   test("--passphrase-stdin is refused, because a terminal would show what is typed", async () => {
-    await set();
     const held = await gated.write("1.txt", "1");
     const args = ["approve", held.id, "--passphrase-stdin"];
     expect(await gated.terminal.run(args, { person: true })).toMatchObject({ code: 64 });
   });
 
   test("watch asks once while it lives", async () => {
-    await set();
     await gated.write("1.txt", "1");
     await gated.write("2.txt", "2");
     const { ended, see, type } = atTerminal("watch");

@@ -1,6 +1,14 @@
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Signer } from "../../../server/audit/signer.ts";
 import { hashOf, toEvent } from "../../../server/db/chain.ts";
 import { Database } from "../../../server/db/database.ts";
@@ -14,19 +22,51 @@ let gated: GatedProject;
 let home: string;
 let early: string;
 
-/** A ledger of which a terminal has seen the newest event, and a copy from before. */
-beforeEach(async () => {
+/** Before a terminal looked at the ledger, which has grown since `early`; and after it did. */
+type Moment = "unseen" | "seen";
+/** The folders of the home and of what its terminals remember. */
+const KEPT = [".gate", ".local"];
+
+/** The home is made once. Each test begins with a copy of it, in the same place. */
+beforeAll(async () => {
   gated = await openGatedProject();
   home = join(gated.terminal.folder, ".gate");
   early = join(gated.terminal.folder, "early");
+  // Otherwise the machine's own journal would remember the home of another test.
+  gated.terminal.env.GATE_SYSTEM_PATH = join(gated.terminal.folder, "nothing");
   await gated.write("src/one.ts", "1");
   await gated.good("daemon", "stop");
   cpSync(home, early, { recursive: true });
   await gated.good("daemon", "start");
   for (const name of ["two", "three"]) await gated.write(`src/${name}.ts`, name);
+  await gated.good("daemon", "stop");
+  copyKept(gated.terminal.folder, join(gated.terminal.folder, "unseen"));
+  await gated.good("daemon", "start");
+  await gated.good("status");
+  await gated.good("audit", "verify");
+  await gated.good("daemon", "stop");
+  copyKept(gated.terminal.folder, join(gated.terminal.folder, "seen"));
 });
 
-afterEach(() => gated.close());
+afterEach(() => gated.terminal.run(["daemon", "stop"]));
+afterAll(() => gated.close());
+
+function copyKept(from: string, to: string): void {
+  for (const name of KEPT) {
+    rmSync(join(to, name), { recursive: true, force: true });
+    if (existsSync(join(from, name))) cpSync(join(from, name), join(to, name), { recursive: true });
+  }
+}
+
+function restore(moment: Moment): void {
+  copyKept(join(gated.terminal.folder, moment), gated.terminal.folder);
+}
+
+/** A running daemon whose newest events no terminal has seen. */
+async function startUnseen(): Promise<void> {
+  restore("unseen");
+  await gated.good("daemon", "start");
+}
 
 /** Writes another chain of these events: numbers, links, hashes, and the registry's head. */
 async function rechain(change: (events: AuditEvent[]) => AuditEvent[], sign = false) {
@@ -120,9 +160,7 @@ const CUTS: Record<string, () => Promise<void> | void> = {
 
 describe("a terminal that has seen the newest event tells of it", () => {
   test.each(Object.entries(CUTS))("%s", async (_, cut) => {
-    await gated.good("status");
-    await gated.good("audit", "verify");
-    await gated.good("daemon", "stop");
+    restore("seen");
     await cut();
     await gated.good("daemon", "start");
     const status = await gated.terminal.run(["status"]);
@@ -148,6 +186,7 @@ describe("a terminal that has seen the newest event tells of it", () => {
 });
 
 test("a ledger that only grows is no news, also over restarts and in every command", async () => {
+  await startUnseen();
   for (const command of [["status"], ["log"], ["audit", "verify"]]) {
     await gated.write("src/more.ts", command.join());
     expect(await gated.terminal.run(command)).toMatchObject({ code: 0, stderr: "" });
@@ -164,6 +203,7 @@ test("a ledger that only grows is no news, also over restarts and in every comma
 });
 
 test("an event that is missing in the middle is called missing, and approve looks back first", async () => {
+  await startUnseen();
   const held = await gated.submit("write_file", { path: "held.txt", content: "x" });
   await gated.good("status");
   await gated.good("daemon", "stop");
@@ -187,6 +227,7 @@ test("an event that is missing in the middle is called missing, and approve look
 });
 
 test("reject remembers the newest event, and looks back first, however it names the actions", async () => {
+  await startUnseen();
   const held: string[] = [];
   for (const name of ["a", "b", "c", "d", "e"]) {
     held.push((await gated.submit("write_file", { path: name, content: "x" })).id);
@@ -205,6 +246,7 @@ test("reject remembers the newest event, and looks back first, however it names 
 });
 
 test("a damaged memory is told, begun again, and nobody else can read it", async () => {
+  await startUnseen();
   await gated.good("status");
   const path = join(gated.terminal.folder, ".local", "state", "gate", "heads.json");
   writeFileSync(path, "{");
@@ -214,12 +256,14 @@ test("a damaged memory is told, begun again, and nobody else can read it", async
 });
 
 test("a project that a person removes is forgotten", async () => {
+  await startUnseen();
   await gated.good("status");
   await gated.good("project", "remove", "web");
   expect((await gated.terminal.run(["status"])).stderr).not.toContain("!!");
 });
 
 test("the system's journal remembers what the terminals were made to forget", async () => {
+  restore("unseen");
   const tools = join(gated.terminal.folder, "tools");
   const journal = join(tools, "journal");
   mkdirSync(tools);
@@ -228,7 +272,6 @@ test("the system's journal remembers what the terminals were made to forget", as
   for (const [name, line] of Object.entries(programs)) {
     writeFileSync(join(tools, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
   }
-  await gated.good("daemon", "stop");
   gated.terminal.env.GATE_SYSTEM_PATH = tools;
   await gated.good("daemon", "start");
   await gated.write("src/four.ts", "4");
