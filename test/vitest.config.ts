@@ -1,3 +1,4 @@
+import { basename, delimiter } from "node:path";
 import process from "node:process";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./longest_first.ts";
@@ -10,6 +11,10 @@ const ALONE = [
   "test/server/sandbox/**/*.test.ts",
 ];
 const SHARED = ["test/**/*.test.{ts,tsx}", ...ALONE.map((path) => `!${path}`)];
+/** A version manager's shims come last: `pyenv` starts fifty processes before it starts Python. */
+const PATH = (process.env["PATH"] ?? "").split(delimiter)
+  .toSorted((a, b) => Number(basename(a) === "shims") - Number(basename(b) === "shims"))
+  .join(delimiter);
 const isOtherRuntime = "Deno" in globalThis || "Bun" in globalThis;
 
 export default defineConfig({
@@ -23,6 +28,7 @@ export default defineConfig({
     // landing may not hang on that; what really fails does so three times. Locally nothing is retried.
     retry: process.env["CI"] ? 2 : 0,
     expect: { poll: { timeout: 60_000 } },
+    env: { PATH },
     pool: "forks",
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },

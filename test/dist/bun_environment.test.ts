@@ -23,15 +23,15 @@ describe("withoutOwnVariables()", () => {
       if (!fetched) return skip("the package registry cannot be reached");
       const bun = readFileSync(fetched.bun);
       const changed = withoutOwnVariables(bun);
-      const [before, after] = [bun, Buffer.from(changed)].map((file) => file.toString("latin1"));
+      const after = Buffer.from(changed.buffer, changed.byteOffset, changed.length);
       for (const known of NAMES) {
-        expect([before!.includes(`\0${known}\0`), after!.includes(`\0${known}\0`)])
-          .toEqual([true, false]);
+        const text = `\0${known}\0`;
+        expect([bun.includes(text), after.includes(text)], known).toEqual([true, false]);
       }
-      expect(after).toContain("process.env.BUN_INSPECT_NOTIFY"); // a JavaScript source
+      expect(after.includes("process.env.BUN_INSPECT_NOTIFY")).toBe(true); // a JavaScript source
       // Every changed byte is the first of a name, except one in the check for BUN_JSC_.
       const starts = [..."BJN"].map((letter) => letter.charCodeAt(0));
-      const others = bun.filter((byte, at) => byte !== changed[at] && !starts.includes(byte));
+      const others = [...changedBytes(bun, after)].filter((byte) => !starts.includes(byte));
       expect(others).toHaveLength(1);
       expect(changed).toHaveLength(bun.length);
     },
@@ -50,6 +50,16 @@ describe("withoutOwnVariables()", () => {
     expect(() => withoutOwnVariables(Buffer.from(text))).toThrow("Bun has 0 such checks");
   });
 });
+
+/** The bytes of one file that differ in the other, compared in blocks because few do. */
+function* changedBytes(one: Buffer, other: Buffer): Generator<number> {
+  const BLOCK = 65_536;
+  for (let from = 0; from < one.length; from += BLOCK) {
+    const block = one.subarray(from, from + BLOCK);
+    if (block.equals(other.subarray(from, from + BLOCK))) continue;
+    for (const [at, byte] of block.entries()) if (byte !== other[from + at]) yield byte;
+  }
+}
 
 function unlessOffline(error: Error): undefined {
   if (!/npm|ENOTFOUND|EAI_AGAIN/.test(error.message)) throw error;

@@ -78,7 +78,7 @@ export async function lookAt(
   const command = filled(template);
   stage.write("home/user/project/probe.sh", filled(PROBE));
   const before = stateOf(stage.base, stage);
-  const machine = machineState();
+  const machine = lastState ??= machineState();
   const input = Readable.from([`${filled(PROBE)}exit\n`]);
   const shown = new PassThrough();
   shown.resume();
@@ -95,6 +95,7 @@ export async function lookAt(
     })
     : await stage.run(command, { ...options, walls: { blocked_outside: ["~/.ssh/**"] } });
   const after = stateOf(stage.base, stage);
+  lastState = machineState();
   const texts: [string, Uint8Array][] = [
     ["its output", new TextEncoder().encode(`${output}\n${error ?? ""}`)],
     ...filesBelow(stage.base).filter((path) => !SECRETS.some((one) => path.endsWith(one)))
@@ -107,7 +108,7 @@ export async function lookAt(
     writes: [
       ...[...new Set([...before.keys(), ...after.keys()])]
         .filter((path) => before.get(path) !== after.get(path)),
-      ...machineState() === machine ? [] : ["/etc"],
+      ...lastState === machine ? [] : ["/etc"],
     ],
   };
 }
@@ -128,6 +129,9 @@ function stateOf(base: string, { root, gate_home }: { root: string; gate_home: s
   }
   return state;
 }
+
+/** After the last command, so before the next one: it is thousands of files. */
+let lastState: string | null = null;
 
 /** Names, sizes and times of the folders of the machine that such commands write to. */
 function machineState(): string {

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
@@ -92,54 +91,63 @@ describe("findChanges()", () => {
 
 const PAIRS = 50;
 
-/** The output of git; a comparison of files that differ ends with the exit code 1. */
-function git(...args: string[]): string {
-  const run = spawnSync("git", args, { cwd: ROOT, encoding: "utf8", maxBuffer: 2 ** 28 });
-  return run.stdout;
+/** The output of git. */
+function git(args: string[], input = ""): Buffer {
+  return spawnSync("git", args, { cwd: ROOT, input, maxBuffer: 2 ** 28 }).stdout;
 }
 
-function numstat(files: readonly string[]): [added: number, removed: number] {
-  const [added, removed] = git("diff", "--no-index", "--numstat", ...files).split("\t");
-  return [Number(added), Number(removed)];
+interface Changed {
+  commit: string;
+  path: string;
+  added: number;
+  removed: number;
 }
 
-/** The most changed file of each commit, before and after. */
-function* pairsOf(commits: readonly string[]): Generator<[name: string, texts: string[]]> {
-  for (const commit of commits) {
-    const [biggest] = git("diff", "--numstat", "--diff-filter=M", `${commit}~1`, commit)
-      .split("\n").map((row) => row.split("\t"))
-      .filter(([added, , path]) => added !== "-" && path !== undefined && !path.includes("=>"))
-      .sort((x, y) => Number(y[0]) + Number(y[1]) - Number(x[0]) - Number(x[1]));
-    if (!biggest) continue;
-    const texts = [`${commit}~1`, commit].map((at) => git("show", `${at}:${biggest[2]}`));
-    yield [`${commit.slice(0, 8)} ${biggest[2]}`, texts];
-  }
+/** The most changed file of each of the newest commits. */
+function mostChanged(): Changed[] {
+  const log = git(["log", "--no-merges", "--no-renames", "--numstat", "--diff-filter=M"].concat(
+    ["--format=%x00%H", "-100"],
+  )).toString();
+  return log.split("\0").slice(1).flatMap((text) => {
+    const [commit, ...rows] = text.split("\n").filter(Boolean);
+    const files = rows.map((row) => row.split("\t")).filter(([added]) => added !== "-")
+      .map(([added, removed, path]): Changed => (
+        { commit: commit!, path: path!, added: Number(added), removed: Number(removed) }
+      ));
+    return files.sort((a, b) => b.added + b.removed - a.added - a.removed).slice(0, 1);
+  });
+}
+
+/** The texts of these objects, read by one process. */
+function textsOf(names: readonly string[]): string[] {
+  const output = git(["cat-file", "--batch"], names.map((name) => `${name}\n`).join(""));
+  let from = 0;
+  return names.map(() => {
+    const end = output.indexOf("\n", from);
+    const size = Number(output.toString("utf8", from, end).split(" ")[2]);
+    from = end + 1 + size + 1;
+    return output.toString("utf8", end + 1, end + 1 + size);
+  });
 }
 
 // A source archive and a shallow clone have no history.
-const commits = existsSync(join(ROOT, ".git"))
-  ? git("log", "--no-merges", "--diff-filter=M", "--format=%H", "-100").split("\n").filter(Boolean)
-  : [];
+const changed = existsSync(join(ROOT, ".git")) ? mostChanged().slice(0, PAIRS) : [];
 
-test.skipIf(commits.length < PAIRS)(
+test.skipIf(changed.length < PAIRS)(
   "the counts of 50 pairs of this repository's history are git's",
   () => {
-    const folder = mkdtempSync(join(tmpdir(), "gate-diff-"));
-    const files = ["before", "after"].map((name) => join(folder, name));
-    let pairs = 0;
+    const texts = textsOf(
+      changed.flatMap(({ commit, path }) => [`${commit}~1:${path}`, `${commit}:${path}`]),
+    );
     let equal = 0;
-    for (const [name, texts] of pairsOf(commits)) {
-      if (pairs++ === PAIRS) break;
-      files.forEach((file, side) => writeFileSync(file, texts[side]!));
-      const { added, removed } = createDiff(texts[0]!, texts[1]!);
+    for (const [n, { commit, path, ...theirs }] of changed.entries()) {
+      const name = `${commit.slice(0, 8)} ${path}`;
+      const { added, removed } = createDiff(texts[2 * n]!, texts[2 * n + 1]!);
       // Before git compares, it leaves out lines that occur very often, so its diff can be longer.
-      const theirs = numstat(files);
-      expect(theirs[0] - added, name).toBe(theirs[1] - removed);
-      expect(theirs[0], name).toBeGreaterThanOrEqual(added);
-      if (theirs[0] === added) equal++;
+      expect(theirs.added - added, name).toBe(theirs.removed - removed);
+      expect(theirs.added, name).toBeGreaterThanOrEqual(added);
+      if (theirs.added === added) equal++;
     }
-    rmSync(folder, { recursive: true });
-    expect(pairs).toBeGreaterThan(PAIRS);
     expect(equal).toBeGreaterThanOrEqual(45);
   },
 );
