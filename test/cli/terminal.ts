@@ -30,6 +30,8 @@ export interface TestTerminal {
   said(): string;
   /** Holds the clock of the running command; otherwise each look at it is 10 s later. */
   holdClock(): void;
+  /** Ends `holdClock`. */
+  letClockRun(): void;
   /** Moves the held clock on. */
   pass(ms: number): void;
   /** Gives the terminal of the running command another size. */
@@ -47,6 +49,8 @@ interface RunOptions {
   rows?: number;
 }
 
+const STEP_MS = 10_000;
+
 /** @param env overrides variables of a minimal environment with its own home and port */
 export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "gate-cli-")));
@@ -58,9 +62,10 @@ export async function createTerminal(env: Io["env"] = {}): Promise<TestTerminal>
   let stdout: Collected;
   let stderr: Collected;
   let stdin: PassThrough;
-  const clock = { now: 0, step: 10_000 };
+  const clock = { now: 0, step: STEP_MS };
   return {
     holdClock: () => void (clock.step = 0),
+    letClockRun: () => void (clock.step = STEP_MS),
     pass: (ms) => void (clock.now += ms),
     type: (keys) => void stdin.write(keys),
     folder,

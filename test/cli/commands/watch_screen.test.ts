@@ -1,7 +1,16 @@
 import xterm from "@xterm/headless";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from "vitest";
 import { decideByToken, until } from "../../e2e/world.ts";
 import { createTerminal, type Ended, type TestTerminal } from "../terminal.ts";
 
@@ -10,14 +19,23 @@ const PAGE_DOWN = "\x1b[6~";
 
 let terminal: TestTerminal;
 let watching: Promise<Ended>;
-beforeEach(async () => {
+let project: string;
+beforeAll(async () => {
   terminal = await createTerminal({ TERM: "xterm-256color", NO_COLOR: "1" });
   decideByToken(join(terminal.folder, ".gate"));
+  project = join(terminal.folder, "project");
   const config = { id: "web", policies: { defaultEffect: "ask" } };
-  writeFileSync(join(terminal.folder, "project", "gate.config.json"), JSON.stringify(config));
+  writeFileSync(join(project, "gate.config.json"), JSON.stringify(config));
   expect(await terminal.run(["init", "--yes"])).toMatchObject({ code: 0 });
 });
+// The next test finds nothing held and no file of this one.
 afterEach(async () => {
+  await terminal.run(["reject", "--all", "--reason", "the test is over"]);
+  for (const name of readdirSync(project)) {
+    if (name.endsWith(".txt")) rmSync(join(project, name));
+  }
+});
+afterAll(async () => {
   await terminal.run(["daemon", "stop"]);
   terminal.close();
 });
@@ -187,7 +205,7 @@ describe("what a person may not know is asked before an approval", () => {
   });
 
   test("a file that changed meanwhile; then the approval changes the file of now", async () => {
-    const file = join(terminal.folder, "project", "f.txt");
+    const file = join(project, "f.txt");
     writeFileSync(file, "one\ntwo\n");
     await submit({
       tool: "edit_file",
@@ -206,7 +224,7 @@ describe("what a person may not know is asked before an approval", () => {
 });
 
 test("a key that would certainly be refused is not offered", async () => {
-  writeFileSync(join(terminal.folder, "project", "gone.txt"), "gone");
+  writeFileSync(join(project, "gone.txt"), "gone");
   await submit({ tool: "delete_file", input: { path: "gone.txt" } });
   watch();
   const all = await shown("Approve this action?");
@@ -264,6 +282,7 @@ describe("a card that has just appeared", () => {
     watch();
     await shown("(1 of 2 held actions)");
   });
+  afterEach(() => terminal.letClockRun());
 
   /** Runs a command while `gate watch` runs. */
   async function elsewhere(...args: string[]): Promise<void> {
@@ -331,6 +350,8 @@ test.each([
   ["a dumb terminal", "dumb", 80, 24],
   ["a small one", "xterm", 50, 10],
 ])("%s prints one card below the other", async (_, term, columns, height) => {
+  const { TERM } = terminal.env;
+  onTestFinished(() => void (terminal.env.TERM = TERM));
   terminal.env.TERM = term;
   await hold("one.txt");
   watch(columns, height);

@@ -21,6 +21,7 @@ import type { Project } from "../../../../server/projects/project.ts";
 import { startChild } from "../../../child.ts";
 import { decideByToken } from "../../../e2e/world.ts";
 import { testCaller } from "../../../helpers.ts";
+import { placeLedger, placeRegistry } from "../../../ledger_template.ts";
 
 const PERSON = { id: "reviewer", scope: "reviewer" } as const;
 
@@ -86,7 +87,7 @@ const rows: Row[] = [
 test.each(rows)(
   "a daemon killed at $at while an action is $what recovers it as $execution",
   async (row) => {
-    const { home, root } = build();
+    const { home, root } = await build();
     const child = await startChild("server/actions/execute/crash_program.ts", [
       home,
       root,
@@ -113,7 +114,7 @@ test.each(rows)(
 );
 
 test("a command that ran during a crash cannot be claimed again, but its result is accepted", async () => {
-  const { home, root } = build();
+  const { home, root } = await build();
   const child = await startChild("server/actions/execute/crash_program.ts", [
     home,
     root,
@@ -139,7 +140,7 @@ test("a command that ran during a crash cannot be claimed again, but its result 
   await daemon.close();
 });
 
-function build(): { home: string; root: string } {
+async function build(): Promise<{ home: string; root: string }> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gate-crash-")));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const [home, root] = [join(base, "home"), join(base, "root")];
@@ -151,6 +152,8 @@ function build(): { home: string; root: string } {
   }
   const policies = { defaultEffect: "allow", askPaths: ["held/**"] };
   writeFileSync(join(root, "gate.config.json"), JSON.stringify({ id: "crash", policies }));
+  await placeRegistry(home);
+  await placeLedger(home, "crash");
   return { home, root };
 }
 
