@@ -15,7 +15,7 @@ const SHARED = ["test/**/*.test.{ts,tsx}", ...ALONE.map((path) => `!${path}`)];
 const PATH = (process.env["PATH"] ?? "").split(delimiter)
   .toSorted((a, b) => Number(basename(a) === "shims") - Number(basename(b) === "shims"))
   .join(delimiter);
-const isOtherRuntime = "Deno" in globalThis || "Bun" in globalThis;
+const isDeno = "Deno" in globalThis;
 
 export default defineConfig({
   oxc: { jsx: { importSource: "preact" } },
@@ -34,9 +34,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Under Bun vitest loses Zod's exports unless it transforms that package itself.
     server: "Bun" in globalThis ? { deps: { inline: [/zod/] } } : {},
-    // On Node, where most tests run, a process loads the sources once and not for each file again.
+    // On Node and Bun a process loads the sources once and not for each file again.
     projects: [
-      { extends: true, test: { name: "shared", include: SHARED, isolate: isOtherRuntime } },
+      { extends: true, test: { name: "shared", include: SHARED, isolate: isDeno } },
       { extends: true, test: { name: "alone", include: ALONE } },
     ],
   },
