@@ -39,7 +39,8 @@ export async function startFakeClaude(options: ClaudeOptions): Promise<FakeClaud
   const script = listens === undefined
     ? "echo 0; exec -a claude sleep 1000"
     : 'node -e "$CODE" -- "$WORD" & exec -a claude sleep 1000';
-  const child = spawn("bash", ["-c", script], { cwd: folder, env });
+  // A bash whose input is a socket reads the startup file of the person who runs the tests.
+  const child = spawn("bash", ["--norc", "-c", script], { cwd: folder, env });
   const pid = child.pid!;
   const [said] = await once(child.stdout, "data");
   const pids = listens === undefined ? [pid] : [pid, Number(String(said))];

@@ -54,7 +54,8 @@ describe.skipIf(process.platform === "win32").sequential(
       { env = {}, uid, then = "" }: { env?: Record<string, string>; uid?: number; then?: string },
     ): Promise<{ server: Server; shell: ChildProcess }> {
       const become = uid === undefined ? "" : `process.setgid(${uid}); process.setuid(${uid});`;
-      const shell = spawn("bash", ["-c", `(node -e "$CODE" &); ${then}`], {
+      // A bash whose input is a socket reads the startup file of the person who runs the tests.
+      const shell = spawn("bash", ["--norc", "-c", `(node -e "$CODE" &); ${then}`], {
         cwd: world.project,
         env: { PATH: world.env.PATH, CODE: become + code, ...env },
       });

@@ -33,7 +33,8 @@ async function startClaude(status: string) {
     ...{ PATH: terminal.env.PATH, CLAUDECODE: "1", CLAUDE_CODE_SESSION_ID: SESSION, CODE: code },
   };
   const script = 'node -e "$CODE" & exec -a claude sleep 1000';
-  const child = spawn("bash", ["-c", script], { cwd: folder, env });
+  // A bash whose input is a socket reads the startup file of the person who runs the tests.
+  const child = spawn("bash", ["--norc", "-c", script], { cwd: folder, env });
   const [listening] = await once(child.stdout, "data");
   started.push(child.pid!, Number(String(listening)));
   const home = join(terminal.folder, ".claude");
