@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { expectGood, HOSTILE, LOOKS } from "./rooms.ts";
+import { expectGood, expectGoodInEachLook, HOSTILE } from "./rooms.ts";
 import { Stage, until } from "./stage.ts";
 
 let stage: Stage;
@@ -171,21 +171,21 @@ test("a policy that cannot be read says so", async () => {
   await page.getByText("The policy could not be read").waitFor();
 });
 
-test.each(LOOKS)(
-  "axe finds nothing and nothing is too wide, in %s at %i px",
-  async (scheme, width) => {
+test(
+  "axe finds nothing and nothing is too wide, in each theme and width",
+  async () => {
     const query = new URLSearchParams({
       project: "my-app",
       input: `rm -rf "${HOSTILE}" && npm test | tee log && cat .env ${"x ".repeat(60)}`,
       list: "allowedPaths",
       rule: "src/area/**",
     });
-    const page = await stage.page(`/policy?${query}`, { scheme, width, height: 900 });
+    const page = await stage.page(`/policy?${query}`);
     await page.locator(".parsed").waitFor();
     await page.getByText(/actions replayed/).waitFor();
-    await expectGood(page, `policy_${scheme}_${width}`);
+    await expectGoodInEachLook(page, "policy");
     await page.goto(`${stage.gate.url}/policy`);
     await page.getByText("Each project has its own rules").waitFor();
-    await expectGood(page, `policy_choose_${scheme}_${width}`);
+    await expectGoodInEachLook(page, "policy_choose");
   },
 );

@@ -10,13 +10,33 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const PICTURES = process.env["GATE_ROOM_PICTURES"];
 
 /** The looks in which each room is tested. */
-export const LOOKS = [
+const LOOKS = [
   ["light", 1440],
   ["dark", 1440],
   ["light", 1024],
   ["light", 390],
   ["dark", 390],
 ] as const;
+
+/** Gives a page that is open already this theme and width. */
+export async function wear(page: Page, scheme: "light" | "dark", width: number): Promise<void> {
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.setViewportSize({ width, height: page.viewportSize()!.height });
+}
+
+/** Expects a good page in each look, and what `more` expects. Ends in the first look. */
+export async function expectGoodInEachLook(
+  page: Page,
+  name: string,
+  more?: () => Promise<void>,
+): Promise<void> {
+  for (const [scheme, width] of LOOKS) {
+    await wear(page, scheme, width);
+    await expectGood(page, `${name}_${scheme}_${width}`);
+    await more?.();
+  }
+  await wear(page, ...LOOKS[0]);
+}
 
 /** A text as an agent may send it: markup, hidden characters and no place to break. */
 export const HOSTILE = `<img src=x onerror="window.pwned=1">\u202e\u200b${"W".repeat(90)}`;
@@ -26,7 +46,7 @@ export const HOSTILE = `<img src=x onerror="window.pwned=1">\u202e\u200b${"W".re
  * column, without text that is cut off on every side, and without harm by what it shows.
  */
 export async function expectGood(page: Page, name: string): Promise<void> {
-  await page.evaluate(AXE);
+  if (!await page.evaluate(() => "axe" in globalThis)) await page.evaluate(AXE);
   const found = await page.evaluate(async () => {
     const main = document.querySelector("main")!;
     const invisible = /(?!\n|\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0]/u;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { expectGood, HOSTILE, LOOKS } from "./rooms.ts";
+import { expectGoodInEachLook, HOSTILE } from "./rooms.ts";
 import { Stage, until } from "./stage.ts";
 
 let stage: Stage;
@@ -70,23 +70,23 @@ test("sessions are filtered by state and agent; one without an action for long i
   stage.clock.ahead_ms = 0;
 });
 
-test.each(LOOKS)("the list and a session are good in %s at %i px", async (scheme, width) => {
-  const page = await stage.page("/sessions", { scheme, width });
+test("the list and a session are good in each theme and width", async () => {
+  const page = await stage.page("/sessions");
   await page.locator(`[data-id="${ids["named"]}"]`).waitFor();
-  await expectGood(page, `sessions-${scheme}-${width}`);
+  await expectGoodInEachLook(page, "sessions");
   await page.locator(`[data-id="${ids["everyday"]}"]`).click();
   await page.getByText("The whole session").waitFor();
-  await expectGood(page, `session-${scheme}-${width}`);
+  await expectGoodInEachLook(page, "session");
 });
 
-test.each(LOOKS)("a conflict stands in three columns in %s at %i px", async (scheme, width) => {
+test("a conflict stands in three columns, in each theme and width", async () => {
   const lines = Array.from({ length: 40 }, (_, at) => `line ${at}`);
   stage.write("free/three.ts", `${lines.join("\n")}\n`);
   const edited = lines.with(20, `agent ${HOSTILE}`);
   const input = { path: "free/three.ts", content: `${edited.join("\n")}\n` };
   const { id } = await stage.submit("write_file", input);
   stage.write("free/three.ts", `${edited.with(21, "a later line").join("\n")}\n`);
-  const page = await stage.page(`/actions/${id}?project=my-app`, { scheme, width });
+  const page = await stage.page(`/actions/${id}?project=my-app`);
   await page.getByRole("button", { name: "Roll back" }).click();
   const three = page.getByRole("region", { name: "Three states of free/three.ts" });
   await three.getByRole("columnheader", { name: "After the agent" }).waitFor();
@@ -94,5 +94,5 @@ test.each(LOOKS)("a conflict stands in three columns in %s at %i px", async (sch
   await three.locator(".three-add", { hasText: "agent <img" }).waitFor();
   await three.locator(".three-new", { hasText: "a later line" }).waitFor();
   await three.getByText("17 equal lines").waitFor();
-  await expectGood(page, `three-${scheme}-${width}`);
+  await expectGoodInEachLook(page, "three");
 });

@@ -1,26 +1,31 @@
 import type { ServerResponse } from "node:http";
 import type { Page, Route } from "playwright-core";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Impostor } from "../impostor.ts";
 import { setPassphrase } from "./own_key.ts";
 import { headline, settled, Stage, until } from "./stage.ts";
 
 /**
  * A daemon ends, another program has its port at once, and the page does not know it yet: its event
- * stream is held back, and the last proof was the daemon's.
+ * stream is held back, and the last proof was the daemon's. The tests wait for shipped deadlines, so
+ * they do it at the same time, each with a daemon of its own.
  */
-
-let stage: Stage;
-beforeEach(async () => {
-  stage = await Stage.open(["my-app"], { proof: "none" });
-});
-afterEach(async () => {
-  expect(stage.complaints).toEqual([]);
-  await stage.close();
-});
+function testUnaware(name: string, run: (stage: Stage) => Promise<void>): void {
+  test.concurrent(name, async () => {
+    const stage = await Stage.open(["my-app"], { proof: "none" });
+    try {
+      await run(stage);
+      expect(stage.complaints).toEqual([]);
+    } finally {
+      await stage.close();
+    }
+  });
+}
 
 /** A page whose event stream is not answered before `letThrough`. */
-async function openUnaware(): Promise<{ page: Page; letThrough: () => Promise<void> }> {
+async function openUnaware(
+  stage: Stage,
+): Promise<{ page: Page; letThrough: () => Promise<void> }> {
   const page = await stage.page();
   const held: Route[] = [];
   await page.route("**/api/events*", (route) => void held.push(route));
@@ -35,7 +40,10 @@ async function openUnaware(): Promise<{ page: Page; letThrough: () => Promise<vo
 }
 
 /** Puts an impostor in the daemon's place, which proves nothing and refuses nothing. */
-async function takePort(answer: (path: string, response: ServerResponse) => void) {
+async function takePort(
+  stage: Stage,
+  answer: (path: string, response: ServerResponse) => void,
+) {
   const { port } = stage.gate;
   await stage.stop();
   return await Impostor.listen(port, (path, response) => {
@@ -45,7 +53,7 @@ async function takePort(answer: (path: string, response: ServerResponse) => void
 }
 
 /** Ends the impostor, starts the daemon, and checks that what the impostor heard opens nothing. */
-async function checkHeard(impostor: Impostor): Promise<void> {
+async function checkHeard(stage: Stage, impostor: Impostor): Promise<void> {
   await impostor.close();
   expect(impostor.heard.toLowerCase()).not.toMatch(/x-gate-proof|authorization|cookie/);
   await stage.start();
@@ -63,13 +71,13 @@ async function checkHeard(impostor: Impostor): Promise<void> {
 const json = (response: ServerResponse, status: number, body: unknown) =>
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 
-test("an approval is not signed for a program that asks for its proof", async () => {
+testUnaware("an approval is not signed for a program that asks for its proof", async (stage) => {
   const { id, digest, project_id } = await stage.hold("signed.ts", "one\n");
-  const { page } = await openUnaware();
+  const { page } = await openUnaware(stage);
   const [{ member_id }] = (await stage.api("GET", "/api/proof")).enrolled;
   await headline(page, "Write 1 line to src/signed.ts");
   await settled(page);
-  const impostor = await takePort((path, response) => {
+  const impostor = await takePort(stage, (path, response) => {
     const challenge = {
       nonce: "n".repeat(43),
       expires_at: new Date(Date.now() + 30_000).toISOString(),
@@ -86,25 +94,31 @@ test("an approval is not signed for a program that asks for its proof", async ()
   await page.keyboard.press("a");
   await page.getByText("The daemon cannot be reached").first().waitFor();
   expect(impostor.lines.some((line) => /^POST .*\/approve/.test(line))).toBe(true);
-  await checkHeard(impostor);
+  await checkHeard(stage, impostor);
 });
 
-test("the words of another program are not shown", async () => {
+testUnaware("the words of another program are not shown", async (stage) => {
   await stage.hold("listed.ts", "one\n");
-  const { page } = await openUnaware();
-  const impostor = await takePort((_, response) =>
-    json(response, 409, { code: "conflict", status: 409, detail: "Type the passphrase elsewhere" })
+  const { page } = await openUnaware(stage);
+  const impostor = await takePort(
+    stage,
+    (_, response) =>
+      json(response, 409, {
+        code: "conflict",
+        status: 409,
+        detail: "Type the passphrase elsewhere",
+      }),
   );
   await page.keyboard.press("g");
   await page.keyboard.press("s");
   await page.getByText("The daemon cannot be reached").first().waitFor();
   expect(await page.getByText("Type the passphrase elsewhere").count()).toBe(0);
-  await checkHeard(impostor);
+  await checkHeard(stage, impostor);
 });
 
-test("an event stream of another program does not make the page live", async () => {
-  const { page, letThrough } = await openUnaware();
-  const impostor = await takePort((path, response) => {
+testUnaware("an event stream of another program does not make the page live", async (stage) => {
+  const { page, letThrough } = await openUnaware(stage);
+  const impostor = await takePort(stage, (path, response) => {
     if (!path.startsWith("/api/events")) return void response.writeHead(503).end();
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write("event: resync\ndata: {}\n\n");
@@ -112,5 +126,5 @@ test("an event stream of another program does not make the page live", async () 
   await letThrough();
   await page.locator(".live-offline").waitFor();
   expect(impostor.heard).toContain("GET /api/events");
-  await checkHeard(impostor);
+  await checkHeard(stage, impostor);
 });
