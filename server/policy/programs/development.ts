@@ -53,7 +53,7 @@ export const DEVELOPMENT: Record<string, Row> = {
       "-f,--file=> -d,--dbname= -h= -p= -U= -t= -n= -F,--format= -j= -W -w -v -c -C -l -L=",
     ),
   ),
-  mongodump: row("none", "-o,--out=> -d,--db= -c,--collection= --uri= --archive=?"),
+  mongodump: row("none", "-o,--out=> -d,--db= -c,--collection= --uri= --archive=?>"),
   mysqldump: row("none", "-r,--result-file=> -u= -p=? -h= -P= -T,--tab=> -w,--where="),
   dpkg: row("none", "-i -l -L -s --pre-invoke=! --post-invoke=!"),
   tsc: row("none", "@"),
@@ -68,7 +68,7 @@ export const DEVELOPMENT: Record<string, Row> = {
   ),
   ...forNames(
     "esbuild eslint prettier black ruff",
-    row("none", "@ -o,--output= --fix --write --check --output-file=>", {
+    row("none", "@ -o,--output=> --fix --write --check --output-file=>", {
       builds: true,
       words: "code",
     }),

@@ -1,5 +1,6 @@
 import { isWild } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
+import { touchWord } from "./operands.ts";
 
 /** Variables whose value another program runs as a command. */
 const COMMANDS = new Set(
@@ -37,6 +38,10 @@ const INFLUENCES =
 /** Variables whose value names files that libraries read; bash does so at once. */
 const FILES = /^(TZ|TZDIR|TERMCAP|TERMINFO|LOCPATH|NLSPATH|INPUTRC)$/;
 
+/** Variables that name a folder which programs write. */
+const PLACES =
+  /^(GOBIN|GOCACHE|GOMODCACHE|CARGO_(TARGET_DIR|INSTALL_ROOT)|PIP_(TARGET|PREFIX)|PYTHONPYCACHEPREFIX|DESTDIR)$/;
+
 /** Whether other programs read a variable of this name, and load, run or find by it. */
 export function isReadByPrograms(name: string): boolean {
   return COMMANDS.has(name) || COMMAND_NAMES.test(name) || LOADERS.test(name) ||
@@ -50,6 +55,7 @@ export function checkVariable(name: string, value: string, call: Call, run: Runn
   if (PATHSPECS.test(name)) {
     run.doubt(`"${name}" changes which files git shows`, `${name}=`, call);
   }
+  if (PLACES.test(name)) touchWord(value, call, run, { undescribed: true });
   if (TRACES.test(name)) traceInto(name, value, call, run);
   if (FILES.test(name)) {
     for (const path of value.split(":")) run.touch("read", path, call, { implied: true });

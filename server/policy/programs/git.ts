@@ -1,5 +1,6 @@
 import { ANY, DEEP, isWild, show, TAME } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
+import { GIT_OPTIONS } from "./git_options.ts";
 import { GRAMMARS } from "./grammar.ts";
 import { touchWord } from "./operands.ts";
 import { touchPatch } from "./patches.ts";
@@ -84,6 +85,9 @@ export const runGit: Handler = (argv, call, run) => {
   }
   if (inner.stdin !== "" && opensEditor(name, args)) {
     run.doubt("git's editor reads this input, and may run commands in it", call.text, call);
+  }
+  if (has(parsed, "C") && !Object.hasOwn(GIT_OPTIONS, name)) {
+    run.touch("write", ".", inner, { guessed: true });
   }
   runOptions(name, args, inner, run);
   touchShown(name, args, isPlain(parsed), inRepository(parsed, inner), run);
@@ -260,6 +264,9 @@ const NAMES_ONLY =
 const GIT_TEXTS =
   /^(-[mSGCce]|--(message|grep|author|committer|format|pretty|date|since|until|after|before|trailer|branch|origin|sort))$/;
 
+/** Git commands that write files or folders in their words. */
+const MAKES_FILES = /^(checkout-index|credential-store|fast-export|submodule|subtree|svn)$/;
+
 /** Whether an option of such a command reads the file in its value. */
 function takesFile(name: string, option: string): boolean {
   return /^(-[a-zA-Z]*X|--(file|exclude-from|exclude-per-directory|pathspec-from-file))$/.test(
@@ -283,7 +290,8 @@ function touchArguments(name: string, args: string[], call: Call, run: Runner): 
     if (pattern && !isOption) pattern = false;
     else if (!isExclusion(arg)) {
       const value = /^--[\w-]+$/.test(before);
-      touchWord(arg, call, run, isOption || value);
+      const undescribed = MAKES_FILES.test(name);
+      touchWord(arg, call, run, { unexplained: undescribed || isOption || value, undescribed });
     }
   }
 }

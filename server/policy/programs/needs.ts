@@ -284,7 +284,7 @@ function hostOf(word: string): string | null {
 }
 
 /** The program that an interpreter starts as a module: `python3 -m pip install`. */
-function moduleOf(name: string, args: readonly string[]): readonly string[] | null {
+export function moduleOf(name: string, args: readonly string[]): readonly string[] | null {
   if (!/^(python|pypy)[\d.]*$/.test(name)) return null;
   const at = args.findIndex((word) => !/^-[BdEhiIOPqsSuvVx]+$/.test(word));
   return at >= 0 && /^-\w*m$/.test(args[at]!) ? args.slice(at + 1) : null;

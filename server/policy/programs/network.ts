@@ -39,7 +39,7 @@ export const NETWORK: Record<string, Row> = {
       "-i,--input-file=~ -e,--execute= -t,--tries= -T,--timeout= -w= -Q= -U,--user-agent= -l= -A= -R= " +
       "-D= -I= -X= -B= -q -v -c -N -S -r -k -p -m -H -L -np -nc -nv -nd -x -b -d -F -4 -6 " +
       "--use-askpass=! --header= --post-data= --post-file=< --user= --password= --save-cookies=> " +
-      "--load-cookies= --limit-rate= --rejected-log= --no-check-certificate",
+      "--load-cookies= --limit-rate= --rejected-log=> --no-check-certificate",
   ),
   nc: row("none", "-e,--exec=! -c,--sh-exec=! -p= -w= -s= -i= -q= -x= -X= -l -k -n -u -v -z -4 -6"),
   ncat: row("none", "-e,--exec=! -c,--sh-exec=! -p= -w= -s= -i= -o= -l -k -n -u -v --lua-exec="),

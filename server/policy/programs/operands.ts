@@ -2,6 +2,7 @@ import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import type { Effect } from "../interpret/unit.ts";
 import { readOptions } from "./options.ts";
+import { mayWriteOutside } from "./outside_words.ts";
 import type { Row } from "./record.ts";
 
 /** Options whose value is a pattern. */
@@ -54,7 +55,10 @@ export function touchWords(
     if (isOption && word.includes("=") && isText(/^--[\w-]+(?==)/.exec(word)?.[0] ?? "")) continue;
     const explained = isExplained(word, before, row);
     const isOperand = operands === null || operands.includes(word);
-    if (!explained || !row?.reveals || !isOperand) touchWord(word, call, run, !explained);
+    if (!explained || !row?.reveals || !isOperand) {
+      const undescribed = !explained && mayWriteOutside(name, args, at, row);
+      touchWord(word, call, run, { unexplained: !explained, undescribed });
+    }
   }
 }
 
@@ -67,8 +71,14 @@ function isExplained(word: string, before: string, row: Row | null | undefined):
 }
 
 /** Records the files that one word may name; the program reads them, and may write them as well. */
-export function touchWord(word: string, call: Call, run: Runner, unexplained = true): void {
-  for (const path of namesIn(word)) run.touch("read", path, call, { implied: true, unexplained });
+export function touchWord(
+  word: string,
+  call: Call,
+  run: Runner,
+  { unexplained = true, undescribed = false } = {},
+): void {
+  const how = { implied: true, unexplained, undescribed };
+  for (const path of namesIn(word)) run.touch("read", path, call, how);
 }
 
 /** A word of a program that no table describes: it may write any file, wherever it is. */

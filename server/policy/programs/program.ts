@@ -3,10 +3,10 @@ import { ANY, isStatic, isWild } from "../holes.ts";
 import type { Call, Runner } from "../interpret/call.ts";
 import { runInterpreter } from "./inline_code.ts";
 import { isInterpreter } from "./languages.ts";
-import { forNames, has, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
-import { isArgumentFile, touchArguments, touchListed, touchWords } from "./operands.ts";
+import { has, outside, type Parsed, readOptions, type Spec, valuesOf } from "./options.ts";
+import { isArgumentFile, touchArguments, touchListed, touchWord, touchWords } from "./operands.ts";
 import { OUTPUTS } from "./outputs.ts";
-import { sendsFiles, takesSubcommand } from "./needs.ts";
+import { moduleOf, sendsFiles, takesSubcommand } from "./needs.ts";
 import { copyReach, grepReach, touchBelow, touchFolders } from "./recursion.ts";
 import { type Row, row } from "./record.ts";
 import { ROWS } from "./rows.ts";
@@ -29,7 +29,15 @@ export function runProgram(
     return run.code(written, { ...call, shell: withArguments(call, argv) });
   }
   const copies = copyingSubcommand(name, argv);
-  if (copies !== null) return runRow(copies.row, copies.argv, call, run);
+  if (copies !== null) {
+    const { grammar } = copies.row;
+    const words = copies.argv.slice(1);
+    // The value of an option that is not listed may hide the target.
+    if (outside(readOptions(words, grammar), grammar).length > 0) {
+      for (const word of words) touchWord(word, call, run, { undescribed: true });
+    }
+    return runRow(copies.row, copies.argv, call, run);
+  }
   if (Object.hasOwn(SUBWRAPPERS, name)) {
     const printed = runSubwrapper(argv, SUBWRAPPERS[name]!, call, run);
     if (printed !== null) return printed;
@@ -40,12 +48,19 @@ export function runProgram(
     touchFolders(argv.slice(from), call, run);
   }
   touchWords(name, argv.slice(1), call, run, isInterpreter(name) ? SCRIPT : row, described);
-  touchOutside(name, argv, call, run);
-  if (isInterpreter(name)) return runInterpreter(argv, call, run);
+  if (isInterpreter(name)) {
+    const [module = "", ...words] = moduleOf(name, argv.slice(1)) ?? [];
+    const known = Object.hasOwn(ROWS, module) ? ROWS[module]! : null;
+    if (known || WRITING_MODULES.test(module)) touchWords(module, words, call, run, known);
+    return runInterpreter(argv, call, run);
+  }
   touchOutputs(name, argv, call, run, row?.grammar);
   if (row) runRow(row, argv, call, run);
   return Object.hasOwn(OUTPUTS, name) ? OUTPUTS[name]!(argv, call, run) : ANY;
 }
+
+/** Modules of Python that write files in their words. */
+const WRITING_MODULES = /^(build|compileall|cProfile|profile|tarfile|trace|venv|zipapp|zipfile)$/;
 
 /** An interpreter only reads its script. */
 const SCRIPT = row("reads");
@@ -137,8 +152,18 @@ function keepInput(parsed: Parsed, { shell, stdin }: Call): void {
   }
 }
 
+/** `curl -w '%output{file}'` writes into that file. */
+const OUTPUT_IN = /%output\{(?:>>)?([^}]+)\}/g;
+
 /** `curl -O` and `wget` name the file after the address; its content is unknown. */
 function noteDownloads(parsed: Parsed, program: string, call: Call, run: Runner): void {
+  for (
+    const [, path = ""] of valuesOf(parsed, "write-out").flatMap((
+      text,
+    ) => [...text.matchAll(OUTPUT_IN)])
+  ) {
+    run.touch("write", path, call);
+  }
   const is_named = program.endsWith("wget") && !has(parsed, "output-document");
   if (!is_named && !has(parsed, "remote-name", "remote-name-all")) return;
   const [folder = "."] = valuesOf(parsed, "directory-prefix", "output-dir");
@@ -339,58 +364,6 @@ export function touchOutputs(
   }
 }
 
-/** Options of programs that name a folder or a file in which they write. */
-const PLACES: Record<string, RegExp> = {
-  ...forNames("cmake meson ninja", /^-[BC]/),
-  ...forNames("npm pnpm yarn", /^(-C|--(prefix|dir|cwd)(?=$|=))/),
-  composer: /^(-d|--working-dir(?=$|=))/,
-  hugo: /^-d/,
-  ...forNames("pip pip3", /^(-[dt]|--(dest|target|prefix|root)(?=$|=))/),
-  bundle: /^--path(?=$|=)/,
-  kind: /^--kubeconfig(?=$|=)/,
-};
-
-/** Programs that change the files in their words: always, or with an option. */
-const FORMATTERS: Record<string, RegExp | null> = {
-  ...forNames("black isort autopep8 autoflake", null),
-  rustfmt: null,
-  ruff: /^(format|--fix(-only)?)$/,
-  ...forNames("prettier gofmt shfmt goimports", /^(-\w*w\w*|--write)$/),
-  ...forNames("eslint stylelint biome oxlint clang-format", /^(-i|--fix|--write|--apply)$/),
-};
-
-/** Subcommands that make a new folder. */
-const MAKES = /^(new|create|venv|virtualenv|startproject|setup)$/;
-const MAKERS =
-  /^(cargo|uv|python[\d.]*|rails|flutter|dart|meson|poetry|django-admin|hugo|nx|ng|mix|gradle)$/;
-
-/** Notes each path outside the start folder of the command that the program's options and words write. */
-export function touchOutside(
-  name: string,
-  argv: readonly string[],
-  call: Call,
-  run: Runner,
-): void {
-  const { shell } = call;
-  const place = Object.hasOwn(PLACES, name) ? PLACES[name]! : null;
-  const option = Object.hasOwn(FORMATTERS, name) ? FORMATTERS[name]! : undefined;
-  const formats = option === null || (option && argv.some((word) => option.test(word)));
-  let made = false;
-  for (const [at, word] of argv.slice(0, MOST_OPTIONS).entries()) {
-    if (at === 0) continue;
-    const written = place?.exec(word)?.[0];
-    const path = written !== undefined
-      ? word === written ? argv[at + 1] : word.slice(written.length).replace(/^=/, "")
-      : formats || made
-      ? word
-      : undefined;
-    made ||= MAKERS.test(name) && MAKES.test(word);
-    if (path === undefined || !isPath(path)) continue;
-    const whole = `${absolutePath(path, shell.cwd)}/`;
-    if (!whole.startsWith(`${shell.start}/`)) run.touch("write", path, call, { guessed: true });
-  }
-}
-
 function outputOf(word: string, next: string | undefined): string | undefined {
   const attached = /^-o(?![a-z-]*=)([./~].*)$/s.exec(word)?.[1];
   if (attached !== undefined) return attached;
@@ -404,7 +377,9 @@ function isPath(text: string): boolean {
 }
 
 const CLOUD =
-  "--exclude= --include= --acl= --profile= --region= --endpoint-url= -r --recursive --delete --dryrun,--dry-run";
+  "--exclude= --include= --acl= --profile= --region= --endpoint-url= -r --recursive --delete --dryrun,--dry-run " +
+  "--quiet --only-show-errors --no-progress --storage-class= --content-type= --cache-control= " +
+  "-P,--progress -v --transfers= -n,--no-clobber -m --zone= --project= -q -d";
 const below = copyReach();
 const cloud = row("copy", CLOUD, { below });
 const away = row("move", CLOUD, { below });
@@ -417,6 +392,8 @@ const pod = row("copy", "-n,--namespace= -c,--container= --context= --retries= -
 const COPIES: Record<string, Row> = {
   "docker cp": container,
   "docker container cp": container,
+  "docker compose cp": container,
+  "docker-compose cp": container,
   "podman cp": container,
   "nerdctl cp": container,
   "kubectl cp": pod,

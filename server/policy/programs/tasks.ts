@@ -2,7 +2,6 @@ import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
 import { baseName } from "./grammar.ts";
-import { touchOutside } from "./program.ts";
 import { quote } from "../../shown/quote.ts";
 
 const NODE_OPTIONS = spec(
@@ -21,7 +20,6 @@ const EXEC = new Set(["exec", "x", "dlx"]);
 export const runNodeManager: Handler = (argv, call, run) => {
   const { parsed, rest } = splitCommand(argv.slice(1), NODE_OPTIONS, 0);
   const [verb, ...more] = rest;
-  touchOutside(baseName(argv[0]!), argv, call, run);
   if (verb === undefined) return ANY;
   const options = splitCommand(more, NODE_OPTIONS, 0);
   for (const value of scriptShells(argv)) runSetting("script-shell", value, call, run);

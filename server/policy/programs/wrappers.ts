@@ -103,8 +103,9 @@ export function runWrapper(
     }
   }
   for (const operand of parsed.operands) {
-    // `flock file command` creates the file.
-    if (!row.remote) run.touch("read", operand, call, { implied: true, unexplained: true });
+    // `flock file command` creates the file, wherever it is.
+    const how = { implied: true, unexplained: true, undescribed: true };
+    if (!row.remote) run.touch("read", operand, call, how);
   }
   if (has(parsed, ...row.renames)) {
     run.doubt("this changes which program a name means", args.join(" "), call);
@@ -363,7 +364,7 @@ export const WRAPPERS: Record<string, Wrapper> = {
   toybox: plain,
   script: wrapper(
     "-c,--command= -a,--append -e,--return -f,--flush -q,--quiet -t,--timing=? -O,--log-out= -I,--log-in= -B= -E= -o= -T,--log-timing= -m=",
-    { skip: 1, code: ["command"], writesFirst: true },
+    { skip: 1, code: ["command"], writesFirst: true, writes: ["log-out", "log-timing", "B"] },
   ),
   watch: wrapper(
     "-n,--interval= -d,--differences=? -t -b -e -g -c -p -q,--equexit= -x,--exec -w -C -r -s,--shotsdir=",
@@ -381,8 +382,13 @@ export const WRAPPERS: Record<string, Wrapper> = {
   onchange: wrapper("-i -e= -k -d= -j= -o= -p="),
   concurrently: each,
   hyperfine: wrapper(
-    "-w,--warmup= -r,--runs= -m= -M= -p,--prepare= -c,--cleanup= -s,--setup= -P= -L= -n= -S= --export-json= --export-markdown=",
-    { each: true, code: ["prepare", "cleanup", "setup"] },
+    "-w,--warmup= -r,--runs= -m= -M= -p,--prepare= -c,--cleanup= -s,--setup= -P= -L= -n= -S= " +
+      "--export-json= --export-markdown= --export-csv= --export-asciidoc= --export-orgmode=",
+    {
+      each: true,
+      code: ["prepare", "cleanup", "setup"],
+      writes: ["json", "markdown", "csv", "asciidoc", "orgmode"].map((kind) => `export-${kind}`),
+    },
   ),
   "start-server-and-test": wrapper("", { each: true }),
   sem: wrapper("-j= --id= --fg --bg --wait", { joined }),
@@ -454,7 +460,14 @@ const containerRun = wrapper(
     "--read-only --restart= --rm --runtime= --security-opt= --shm-size= --stop-signal= --stop-timeout= --sysctl= " +
     "--tmpfs= -t,--tty --ulimit= -u,--user= --userns= --uts= -v,--volume= --volumes-from= -w,--workdir= " +
     "-T,--no-TTY --no-deps --service-ports --use-aliases",
-  { skip: 1, remote, posix: true, program: ["entrypoint"], mounts: ["volume", "mount"] },
+  {
+    skip: 1,
+    remote,
+    posix: true,
+    program: ["entrypoint"],
+    mounts: ["volume", "mount"],
+    writes: ["cidfile"],
+  },
 );
 
 const containers = { exec: containerExec, run: containerRun, create: containerRun };
