@@ -30,6 +30,8 @@ interface Stage extends Reading {
   spelled: Reading | null;
   /** The pattern ends in `*`, so more operands may follow even under an allow rule. */
   open: boolean;
+  /** The pattern ends in `--`, so an allow rule covers no operand, and no option beside those it names. */
+  bare: boolean;
 }
 
 /** A compiled command pattern, one stage for each program of a pipeline. */
@@ -74,6 +76,7 @@ function compileStage([program, ...rest]: [string, ...string[]] | string[]): Sta
     ...segmentsOf(read),
     spelled: spelled && segmentsOf(spelled),
     open: rest.at(-1) === "*" || rest.at(-1) === "**",
+    bare: rest.at(-1) === "--",
   };
 }
 
@@ -261,6 +264,10 @@ function matchAllowed(stage: Stage, unit: Unit): Match {
   if (read.unknown || matchWords(stage, read) !== "yes") return "no";
   const name = baseName(program);
   if (hasOpenFilter(name, args)) return "no";
+  const named = stage.read.options.length;
+  if (stage.bare && (read.operands.length > 0 || (named > 0 && read.options.length > named))) {
+    return "no";
+  }
   if (!stage.open && stage.operands.length === 0) {
     if (!isDescribed(name) && read.operands.length > 0) return "no";
     if (hasOpenCode(name, args, { is_piped: unit.pipes.length > 0 })) return "no";

@@ -90,7 +90,7 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   if (tool.length > 0) return { findings: findings.filter(({ rule }) => rule !== null), ...known };
   if (findings.length === 0) {
     const isProved = proof !== undefined && "proved" in proof;
-    const runs_none = isProved && units.every(({ argv }) => argv[0] === "cd");
+    const runs_none = isProved && units.every(({ argv }) => STARTS_NOTHING.test(argv.join(" ")));
     findings.push(runs_none ? RUNS_NONE : byDefault(policy.defaultEffect, "this command"));
   }
   // With the default `allow`, a person chose to allow every command that is not suspicious.
@@ -98,7 +98,9 @@ export const decideCommand: Decide<CommandRequest> = (policy, request, options) 
   return { findings: [...findings, ...findUnproved(command, proof)], ...known };
 };
 
-/** A proved text that starts no program, such as `cd src` alone: it only changes its own shell. */
+const STARTS_NOTHING = /^(cd(?= |$)|command -v )/;
+
+/** A proved text that starts no program, such as `cd src` or `command -v node` alone. */
 const RUNS_NONE: Finding = {
   effect: "allow",
   rule: null,

@@ -121,7 +121,8 @@ const GIT_READING = ["git status", "git diff", "git log", "git show"];
 const LOOKING = (
   "find tree du file stat diff cmp comm sort uniq cut paste join column fold fmt nl tac rev expand unexpand tr jq sed " +
   "strings xxd od hexdump md5sum sha1sum sha256sum sha512sum cksum basename dirname realpath readlink which type seq " +
-  "sleep true false test uname whoami id date"
+  "sleep true false test uname whoami id date base64 egrep fgrep zcat expr factor numfmt nproc arch df free " +
+  "uptime groups locale tty cal lscpu lsblk whereis"
 ).split(" ");
 
 const COMPUTING = ["python3 -c", "python -c", "node -e", "node -p", "perl -e", "ruby -e"]
@@ -141,7 +142,10 @@ const GIT_LOOKING = [
   ...["show-ref", "for-each-ref", "check-ignore", "count-objects", "cat-file", "grep"],
   ...["branch --show-current", "branch -a", "branch -r", "branch -v", "branch --list", "tag -l"],
   ...["branch --contains", "branch --merged", "branch --no-merged", "branch --points-at"],
-  ...["worktree list", "stash list"],
+  ...["branch --", "tag --", "tag --contains", "tag --merged", "tag --points-at", "tag -n"],
+  ...["remote --", "remote get-url *", "reflog --", "reflog show *", "symbolic-ref HEAD"],
+  ...["diff-tree", "diff-index", "diff-files", "cherry", "name-rev", "show-branch", "version"],
+  ...["worktree list", "stash list", "stash show"],
 ].map((command) => `git ${command}`);
 
 const GITHUB_LOOKING = [
@@ -164,7 +168,8 @@ const GITHUB_LOOKING = [
 const VERSIONS = (
   "python python3 pip pip3 uv ruff mypy node npm npx bun deno tsc eslint prettier vitest jest " +
   "git gh java javac php perl make cmake gcc g++ clang docker kubectl"
-).split(" ").map((program) => `${program} --version`);
+).split(" ").map((program) => `${program} --version`)
+  .concat("node -v --", "npm -v --", "python3 -V --", "python -V --", "java -version --");
 
 const EVERYDAY = "add commit".split(" ").map((command) => `git ${command}`).concat(
   "echo printf mkdir touch cp mv chmod rmdir".split(" "),

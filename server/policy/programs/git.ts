@@ -86,13 +86,22 @@ export const runGit: Handler = (argv, call, run) => {
   if (inner.stdin !== "" && opensEditor(name, args)) {
     run.doubt("git's editor reads this input, and may run commands in it", call.text, call);
   }
-  if (has(parsed, "C") && !Object.hasOwn(GIT_OPTIONS, name)) {
+  if (has(parsed, "C") && changesRepository(name, args)) {
     run.touch("write", ".", inner, { guessed: true });
   }
   runOptions(name, args, inner, run);
   touchShown(name, args, isPlain(parsed), inRepository(parsed, inner), run);
   return printed(name, args);
 };
+
+/** Whether the command may change the repository that `-C` names. */
+function changesRepository(name: string, args: readonly string[]): boolean {
+  if (/^(add|commit)$/.test(name) || !Object.hasOwn(GIT_OPTIONS, name)) return true;
+  if (!/^(branch|reflog|remote|stash|symbolic-ref|tag)$/.test(name)) return false;
+  const verb = args.find((arg) => !arg.startsWith("-"));
+  const shows = verb === undefined ? name !== "stash" : /^(list|show|get-url|HEAD)$/.test(verb);
+  return !shows && !args.some((arg) => /^(-l|--(list|contains|merged|points-at))/.test(arg));
+}
 
 /** Whether the command may start the person's editor, on a message or on a part of a change. */
 function opensEditor(name: string, args: readonly string[]): boolean {

@@ -34,6 +34,11 @@ export const LOG_OPTIONS = `${DIFF} ` +
 /** The complete lists of harmless options of git commands that policies often allow. */
 export const GIT_OPTIONS: Record<string, Spec> = {
   diff: spec(DIFF),
+  "diff-files": spec(`${DIFF} -r -v`),
+  "diff-index": spec(`${DIFF} -r -v`),
+  "diff-tree": spec(`${LOG_OPTIONS} -r --root --stdin --no-commit-id -v`),
+  reflog: spec(LOG_OPTIONS),
+  stash: spec(LOG_OPTIONS),
   log: spec(LOG_OPTIONS),
   show: spec(LOG_OPTIONS),
   status: spec(
@@ -105,6 +110,17 @@ export const GIT_OPTIONS: Record<string, Spec> = {
     "-a,--all -r,--remotes -v,--verbose -l,--list --show-current --contains=? --no-contains=? --merged=? --no-merged=? " +
       "--sort= --format= --points-at= --color=? --no-color --column=? --no-column -i,--ignore-case --abbrev=? --no-abbrev --help",
   ),
+  cherry: spec("-v,--verbose --abbrev=? --help"),
+  "name-rev": spec(
+    "--tags --refs= --exclude= --all --annotate-stdin --name-only --undefined --no-undefined --always --help",
+  ),
+  remote: spec("-v,--verbose --push --all --help"),
+  "show-branch": spec(
+    "-r,--remotes -a,--all --current --topo-order --date-order --sparse --more=? --list --independent " +
+      "--merge-base --no-name --sha1-name --topics --color=? --no-color --help",
+  ),
+  "symbolic-ref": spec("-q,--quiet --short --recurse --no-recurse --help"),
+  version: spec("--build-options --help"),
   tag: spec(
     "-l,--list -n=? --contains=? --no-contains=? --merged=? --no-merged=? --sort= --format= --points-at= --color=? --column=? -i --help",
   ),

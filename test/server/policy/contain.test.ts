@@ -552,8 +552,8 @@ describe("on every command of the corpora", () => {
           continue;
         }
         // Only a question becomes an answer, or a denial of a file in /tmp.
-        const effect = OWN_TMP.test(before.reason) ? "deny" : "ask";
-        expect([before.effect, decision.effect]).toEqual([effect, "allow"]);
+        expect(OWN_TMP.test(before.reason) ? ["ask", "deny"] : ["ask"]).toContain(before.effect);
+        expect(decision.effect).toBe("allow");
         expect(outside).toEqual(before);
       }
     },

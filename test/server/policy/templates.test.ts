@@ -449,3 +449,84 @@ test.each(["auditctl -D", "setenforce 0", "apparmor_parser -R /etc/x", "aa-teard
     expect(evaluateCommand(command, policies.permissive!).decision.effect).toBe("ask");
   },
 );
+
+test.each([
+  ...["command -v node", "command -v node > /dev/null && ls", "git remote -v", "git remote"],
+  ...["git remote get-url origin", "git reflog", "git reflog show main", "git reflog --date=iso"],
+  ...["git name-rev --name-only HEAD", "git diff-tree --no-commit-id --name-only -r HEAD"],
+  ...["git diff-index --quiet HEAD", "git diff-files --name-only", "git stash show --stat"],
+  ...["git cherry -v main", "git show-branch", "git symbolic-ref --short HEAD", "git version"],
+  ...["git branch", "git branch --sort=-committerdate", "git tag", "git tag --sort=-creatordate"],
+  ...["git tag --contains HEAD", "git tag -n", "node -v", "npm -v", "python3 -V", "java -version"],
+  ...[
+    "base64 README.md",
+    "egrep -n x src/a.ts",
+    "zcat a.gz | head",
+    "df -h",
+    "nproc",
+    "expr 1 + 2",
+  ],
+])("the balanced template allows looking: %s", (command) => {
+  expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("allow");
+});
+
+test.each([
+  ...["command -p ls", "command -v node > README.md", "command node -v x", "command -v $(./x)"],
+  ...["git remote -v update", "git remote show origin", "git remote add x https://x.org"],
+  ...["git remote set-url origin https://x.org", "git -c core.pager=./x remote -v"],
+  ...["git reflog expire --all", "git reflog --all expire", "git reflog delete HEAD@1"],
+  ...[
+    "git stash show --ext-diff",
+    "git stash show -p --output=x",
+    "git diff-tree -p --textconv HEAD",
+  ],
+  ...[
+    "git diff-index --ext-diff HEAD",
+    "git diff-tree -p --output=x HEAD",
+    "git stash",
+    "git stash pop",
+  ],
+  ...["git symbolic-ref HEAD refs/heads/x", "git symbolic-ref -d HEAD", "git version --x"],
+  ...[
+    "git branch x",
+    "git branch --sort=x y",
+    "git tag v1",
+    "git tag --sort=x v1",
+    "git tag -m x v1",
+  ],
+  ...["git tag --contains HEAD -d v1", "git tag -n v1 -f", "node -v x.js", "node -v -r ./x.js"],
+  ...["npm -v install x", "npm -v --prefix=x", "python3 -V -c 'import x'", "java -version A"],
+  ...["java -version -javaagent:x.jar", "base64 -o x README.md", "./nproc", "nproc --x"],
+])("the balanced template asks about %s", (command) => {
+  expect(evaluateCommand(command, policies.balanced!).decision.effect).toBe("ask");
+});
+
+test("a pattern that ends in two dashes covers no operand, and no option beside its own", () => {
+  const policy = compilePolicy({
+    global: null,
+    project: { allowedCommands: ["git tag --", "frob -x --"], askCommands: ["git stash --"] },
+    override_global: false,
+  });
+  const effectOf = (command: string) => evaluateCommand(command, policy).decision.effect;
+  expect(["git tag", "git tag -i", "frob -x"].map(effectOf)).toEqual(["allow", "allow", "allow"]);
+  expect(["git tag v1", "git tag -f", "frob -x a", "frob -x -y", "frob"].map(effectOf))
+    .toEqual(["ask", "ask", "ask", "ask", "ask"]);
+  expect(effectOf("git stash pop")).toBe("ask");
+});
+
+test.each(["add x", "commit -m x", "branch x", "stash", "pull"])(
+  "the permissive template asks before git changes a repository elsewhere: %s",
+  (command) => {
+    const effect = (folder: string) =>
+      evaluateCommand(`git -C ${folder} ${command}`, policies.permissive!).decision.effect;
+    expect([effect("../x"), effect("src")]).toEqual(["ask", "allow"]);
+  },
+);
+
+test.each(["status", "log -1", "branch -a", "remote -v", "tag", "stash list"])(
+  "the permissive template allows looking at a repository elsewhere: %s",
+  (command) => {
+    const text = `git -C ../x ${command}`;
+    expect(evaluateCommand(text, policies.permissive!).decision.effect).toBe("allow");
+  },
+);
