@@ -30,11 +30,12 @@ export function contain(
     return { ...evaluation, decision: { ...decision, sandbox: everywhere } };
   }
   const refused = answers ? refusedBecause(policy, asks, evaluation.obstacles) : OFF;
-  const denied = asks.find((one) => one.denied)?.denied;
+  const before = asks.flatMap((one) => one.denied ?? []);
+  const denied = before.find(({ effect }) => effect === "deny") ?? before[0];
   const bare = denied === undefined ? decision : toDecision(denied);
-  if (refused !== null && denied !== undefined) return { ...evaluation, decision: bare };
+  if (refused !== null && denied?.effect === "deny") return { ...evaluation, decision: bare };
   if (refused !== null) {
-    const held = { ...decision, sandbox: everywhere };
+    const held = { ...bare, sandbox: everywhere };
     return { ...evaluation, decision: held, sandbox_refused: refused };
   }
   const outside = { ...bare, sandbox: denied === undefined ? everywhere : null };

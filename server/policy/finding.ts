@@ -27,7 +27,7 @@ export interface Finding {
   is_walled?: boolean;
   /** The thing that gate does not know, if it asks about nothing else. */
   unknown?: Unknown;
-  /** It is a question only for a sandbox that answers it; else this denial applies. */
+  /** It is a question for a sandbox that answers it; else this finding applies, mostly a denial. */
   denied?: Finding;
 }
 

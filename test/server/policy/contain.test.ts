@@ -54,7 +54,7 @@ describe("under balanced, with an engine", () => {
     "git branch -d merged",
     'PYTHONPATH=.:"$PYTHONPATH" pytest -q',
     "frob -C . -format sarif ./...",
-    "git remote -v",
+    "git remote add x https://x.org",
     "npm run dev & sleep 3; curl http://localhost:5173/",
     "npm run dev & sleep 3; curl http://localhost:5173/; kill %1",
     "d=$(mktemp -d) && touch $d/a && ls $d",
@@ -522,6 +522,17 @@ describe("layers", () => {
     expect(verdict(`pytest ${ROOT}/a`, BALANCED, { ...ENGINE, is_guest: true })).toBe("ask");
   });
 });
+
+test.each(["flock /tmp/l rm -rf build", "npm run build --script-shell=/tmp/x"])(
+  "a question about a word in /tmp stays a question that names its reason: %s",
+  (command) => {
+    const policy = compile({ ...policyTemplate("permissive"), sandbox: {} });
+    const { decision, sandbox_refused } = judge(command, policy);
+    expect([decision.effect, decision.sandbox]).toEqual(["ask", null]);
+    expect(decision.reason).toContain("is outside the project");
+    expect(sandbox_refused).not.toBeNull();
+  },
+);
 
 describe("on every command of the corpora", () => {
   const commands = [
