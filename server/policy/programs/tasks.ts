@@ -1,7 +1,6 @@
 import { ANY, isStatic, isWild, show } from "../holes.ts";
 import type { Call, Handler, Runner } from "../interpret/call.ts";
 import { has, readOptions, spec, splitCommand, valuesOf } from "./options.ts";
-import { baseName } from "./grammar.ts";
 import { quote } from "../../shown/quote.ts";
 
 const NODE_OPTIONS = spec(
