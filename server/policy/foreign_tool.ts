@@ -34,7 +34,8 @@ export function searchInput(
 /** Rules that say nothing about one file or command in particular. */
 const VAGUE = new Set(["unresolved", "malformed-path", "outside-root", "evaluation"]);
 
-const MOST_PATHS = 2_000;
+/** Each takes up to a millisecond, in which the daemon answers nobody else. */
+const MOST_PATHS = 500;
 /** Links are followed for this many paths; the others are compared as they are written. */
 const MOST_RESOLVED = 100;
 /** The most characters that are read as commands; the rest of a prose text is searched for paths. */
