@@ -209,7 +209,7 @@ export function must(ended: Ended): Ended {
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
-  deadline_ms = 15_000,
+  deadline_ms = 60_000,
 ): Promise<NonNullable<T>> {
   const end = Date.now() + deadline_ms;
   while (Date.now() < end) {
