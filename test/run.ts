@@ -13,8 +13,6 @@ interface Section {
   command: string[];
   /** The test files that Vitest runs, all when empty; without this, the command counts as one test. */
   files?: string[];
-  /** How many files run at once; without this, as many as `test/vitest.config.ts` says. */
-  workers?: number;
 }
 
 interface Count {
@@ -83,10 +81,8 @@ const SECTIONS: Section[] = [
   },
   {
     name: "programs: Deno, Node, Bun, the executable",
-    // Many of them wait for the deadlines that are shipped.
     command: ON_DENO,
     files: ["test/runtime", "test/e2e"],
-    workers: 4,
   },
   { name: "browser", command: ON_NODE, files: ["test/browser"] },
 ];
@@ -105,7 +101,7 @@ function main(wanted: string[]): number {
     console.log(`\n== ${section.name}`);
     const started = performance.now();
     const { passed, failures, forgiven } = section.files
-      ? runSuite(section, section.files)
+      ? runSuite(section.command, section.files)
       : runCommand(section.command);
     total.passed += passed;
     total.failed += failures.length;
@@ -145,17 +141,17 @@ function runCommand(command: string[]): Outcome {
   return { passed: isGood ? 1 : 0, failures: isGood ? [] : [command.join(" ")], forgiven: [] };
 }
 
-function runSuite(section: Section, files: string[]): Outcome {
-  const first = runFiles(section, files);
+function runSuite(command: string[], files: string[]): Outcome {
+  const first = runFiles(command, files);
   const failures = failuresOf(first);
   if (failures.length === 0 || !IN_CI) return outcome(first, []);
   // Vitest's `retry` repeats a test, but no failed set-up and no worker that was killed.
   const bad = first.filter((report) => report.failures.length > 0).map(({ file }) => file);
   if (bad.length > MOST_AGAIN) return outcome(first, []);
   console.log(`\n== again:\n${failures.join("\n")}`);
-  if (bad.includes(UNNAMED)) return outcome(runFiles(section, files), failures);
+  if (bad.includes(UNNAMED)) return outcome(runFiles(command, files), failures);
   const good = first.filter(({ file }) => !bad.includes(file));
-  return outcome([...good, ...runFiles(section, bad)], failures);
+  return outcome([...good, ...runFiles(command, bad)], failures);
 }
 
 function outcome(reports: FileReport[], forgiven: string[]): Outcome {
@@ -172,15 +168,11 @@ function failuresOf(reports: FileReport[]): string[] {
 }
 
 // A suite fails when it wrote no report, or exited with an error that no report explains.
-function runFiles({ command, workers }: Section, files: string[]): FileReport[] {
+function runFiles(command: string[], files: string[]): FileReport[] {
   const report = join(REPORTS, "report.json");
   rmSync(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=./test/section_report.ts"];
-  const status = run([...command, ...files, ...reporters], {
-    [REPORT_VARIABLE]: report,
-    // The projects of the configuration do not listen to `--maxWorkers`.
-    ...(workers ? { VITEST_MAX_WORKERS: `${workers}` } : {}),
-  });
+  const status = run([...command, ...files, ...reporters], { [REPORT_VARIABLE]: report });
   const unnamed = { file: UNNAMED, passed: 0, failures: [`the suite ended with ${status}`] };
   const reports = readReports(report);
   const isExplained = status === 0 || reports.some(({ failures }) => failures.length > 0);

@@ -9,6 +9,9 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
+/** The program starts some two hundred times. */
+const DEADLINE_MS = 300_000;
+
 test("every gate command passes the scenarios generated from its help", async () => {
   const [program] = world.command([]);
   const argv = ["--target", "cli", "--from-help", program!, "--depth", "normal"];
@@ -20,11 +23,11 @@ test("every gate command passes the scenarios generated from its help", async ()
   expect({ code, failed }).toEqual({ code: 0, failed: [] });
   expect(summary.executed).toBeGreaterThan(150);
   expect(summary.coverage.operations).toBeGreaterThan(20);
-});
+}, DEADLINE_MS);
 
 test("every gate scenario command passes the scenarios generated from its help", async () => {
   const [program] = world.command([]);
   const argv = ["--target", "cli", "--from-help", `${program} scenario`, "--depth", "normal"];
   const { code, stdout } = await world.run(["scenario", "run", ...argv, "--output", "json"]);
   expect({ code, failed: JSON.parse(stdout).summary.failed }).toEqual({ code: 0, failed: 0 });
-});
+}, DEADLINE_MS);
