@@ -4,7 +4,7 @@ import { ask, requestBytes } from "../../server/runtime/wire.ts";
 import type { Io } from "../io.ts";
 import { beginEarly, type EarlyPlace, earlyPlace } from "./early.ts";
 
-export interface PromptIo extends Pick<Io, "env" | "cwd"> {
+interface PromptIo extends Pick<Io, "env" | "cwd"> {
   /** The process has just started, and ends afterwards: the fewest modules and threads are best. */
   is_alone?: boolean;
 }

@@ -157,13 +157,8 @@ const OUTPUT_IN = /%output\{(?:>>)?([^}]+)\}/g;
 
 /** `curl -O` and `wget` name the file after the address; its content is unknown. */
 function noteDownloads(parsed: Parsed, program: string, call: Call, run: Runner): void {
-  for (
-    const [, path = ""] of valuesOf(parsed, "write-out").flatMap((
-      text,
-    ) => [...text.matchAll(OUTPUT_IN)])
-  ) {
-    run.touch("write", path, call);
-  }
+  const named = valuesOf(parsed, "write-out").flatMap((text) => [...text.matchAll(OUTPUT_IN)]);
+  for (const [, path = ""] of named) run.touch("write", path, call);
   const is_named = program.endsWith("wget") && !has(parsed, "output-document");
   if (!is_named && !has(parsed, "remote-name", "remote-name-all")) return;
   const [folder = "."] = valuesOf(parsed, "directory-prefix", "output-dir");
